@@ -6,7 +6,7 @@ from scipy import sparse
 
 import likelier as lk
 from likelier.data import CSR, Arrays, Dense
-from likelier.data.compressed import compressed
+from likelier.data.chunk import compressed
 
 MODELS = {
     "logistic": lambda: lk.LogisticRegression(tol=1e-7, max_iter=500),

@@ -17,11 +17,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import UNUSED
 
 from likelier import _core
-from likelier.data import DegenerateWarning
+from likelier.data import DegenerateWarning, NonFinite
 from likelier.data.design import design_of
 from likelier.display import Part, Table, counted, html
 from likelier.engines.checkpoint import Digests, journal
-from likelier.estimators.encoding import filling_gaps
+from likelier.estimators.encoding import can_fill, filling_gaps
 from likelier.estimators.sources import rounded
 from likelier.states.units import plain
 from likelier.warning_location import outside
@@ -101,10 +101,31 @@ def steps(model: Any, name: str) -> Iterator[Step | None]:
         task.call_on_fit_task_end(estimator=model)
 
 
-# Fits that can be killed, and resumed: `fit(..., checkpoint=path)`.
-
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
+# Fits of tables in which cells turn out to be missing.
+
+
+def repeated_for_gaps(fit: Fit) -> Fit:
+    """A fit that starts again with a design matrix if a cell of a table turns out to be missing.
+
+    That a table is complete is not known before it is read, and one that is needs no design.
+    """
+
+    @wraps(fit)
+    def fitted(self: Any, X: Any, *args: Any, **keywords: Any) -> Any:
+        try:
+            return fit(self, X, *args, **keywords)
+        except NonFinite as bad:
+            if not (np.isnan(bad.value) and can_fill(self, X)):
+                raise
+        with filling_gaps():
+            return fit(self, X, *args, **keywords)
+
+    return cast(Fit, fitted)
+
+
+# Fits that can be killed, and resumed: `fit(..., checkpoint=path)`.
 
 NOT_ROUTED = {"checkpoint": UNUSED}  # a checkpoint is for one fit, not for those of a search
 
@@ -119,7 +140,7 @@ def resumable(fit: Fit) -> Fit:
 
     It has a keyword `checkpoint`, which ends here: what the passes of a fit are, its body need not know.
     """
-    fit = filling_gaps(fit)
+    fit = repeated_for_gaps(fit)
 
     @wraps(fit)
     def fitted(self: Any, *args: Any, checkpoint: Any = None, **keywords: Any) -> Any:
@@ -252,9 +273,11 @@ def column_names(estimator: Any) -> Names:
 
 def table_attributes(names: Names) -> dict[str, Any]:
     """What an estimator keeps of the table that it was fitted to."""
+    if names is None:
+        return {}
     design = design_of(names)
     if design is None:
-        return {} if names is None else {"feature_names_in_": names}
+        return {"feature_names_in_": names}
     found: dict[str, Any] = {"_design": design, "n_features_in_": len(design.table)}
     if design.named:
         found["feature_names_in_"] = np.array(design.names_in, dtype=object)

@@ -2,11 +2,12 @@
 
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from functools import partial, wraps
-from typing import Any, NamedTuple, TypeVar
+from functools import partial
+from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -18,7 +19,6 @@ from likelier.data import (
     Columns,
     DegenerateWarning,
     Factor,
-    NonFinite,
     Source,
     Stored,
     columns_of,
@@ -136,8 +136,6 @@ def _as_declared(X: Stored, texts: Any, dates: Sequence[str]) -> Stored:
 # While a fit is repeated because a cell is missing: its table becomes a design matrix, whatever it holds.
 _GAPS: ContextVar[bool] = ContextVar("_GAPS", default=False)
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 
 def encodes(estimator: Any) -> bool:
     """Whether a model turns tables into design matrices by itself."""
@@ -148,29 +146,18 @@ def encodes(estimator: Any) -> bool:
     return bool(estimator.encode)
 
 
-def filling_gaps(fit: F) -> F:
-    """A fit that starts again with a design matrix if a cell of a table turns out to be missing.
-
-    That a table is complete is not known before it is read, and one that is needs no design.
-    """
-
-    @wraps(fit)
-    def fitted(self: Any, X: Any, *args: Any, **keywords: Any) -> Any:
-        try:
-            return fit(self, X, *args, **keywords)
-        except NonFinite as bad:
-            if not (np.isnan(bad.value) and _can_fill(self, X)):
-                raise
-        token = _GAPS.set(True)
-        try:
-            return fit(self, X, *args, **keywords)
-        finally:
-            _GAPS.reset(token)
-
-    return fitted  # type: ignore[return-value]
+@contextmanager
+def filling_gaps() -> Iterator[None]:
+    """While a fit is repeated because a cell is missing: its table becomes a design matrix."""
+    token = _GAPS.set(True)
+    try:
+        yield
+    finally:
+        _GAPS.reset(token)
 
 
-def _can_fill(estimator: Any, X: Any) -> bool:
+def can_fill(estimator: Any, X: Any) -> bool:
+    """Whether a design matrix would have a number in place of what is missing in X."""
     if _GAPS.get() or not encodes(estimator) or estimator._design_settings().missing == "keep":
         return False
     return isinstance(X, Stored) or is_collection(X) or isinstance(opened(X), nw.DataFrame)

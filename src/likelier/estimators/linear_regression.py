@@ -15,9 +15,8 @@ from likelier import links
 from likelier.array_types import Floats
 from likelier.data import Source, frames
 from likelier.estimators import exports, formulas, validation
-from likelier.estimators.base import in_precision
+from likelier.estimators.base import in_precision, repeated_for_gaps
 from likelier.estimators.discriminative.weights import same
-from likelier.estimators.encoding import filling_gaps
 from likelier.estimators.one_pass import (
     NamedModel,
     Names,
@@ -149,7 +148,7 @@ class LeastSquares(MultiOutputMixin, RegressorMixin, OnePass):
         """Directions of X of at most this share of the largest count as none."""
         return 0.0
 
-    @filling_gaps
+    @repeated_for_gaps
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Update the model with more rows: the result is that of one `fit` to all rows so far.
 

@@ -14,10 +14,9 @@ from likelier.data.chunk import single
 from likelier.engines import run
 from likelier.engines.row_numbers import numbered
 from likelier.estimators import cross_validation, validation
-from likelier.estimators.base import NOT_ROUTED, FittedMixin, column_names, resumable
+from likelier.estimators.base import NOT_ROUTED, FittedMixin, column_names, repeated_for_gaps, resumable
 from likelier.estimators.base import Names as Names
-from likelier.estimators.common import check_sound
-from likelier.estimators.encoding import filling_gaps
+from likelier.estimators.validation import check_sound
 from likelier.evaluation import CrossValidation, FoldMetrics
 from likelier.scores import Scores
 from likelier.states.units import plain
@@ -230,7 +229,7 @@ class OnePass(FittedMixin):
         self._warn(model, statistics, target, source.names)
         return self._publish(model, statistics, target, source.names)
 
-    @filling_gaps
+    @repeated_for_gaps
     def cross_validate(
         self,
         X: Any,

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from likelier import links
 from likelier.array_types import Floats
 from likelier.estimators import validation
-from likelier.estimators.common import weights_by_class
-from likelier.estimators.priors import adapted_to, warn_of_priors
+from likelier.estimators.priors import adapted_to, warn_of_priors, weights_by_class
 from likelier.estimators.sources import by_block
 from likelier.model import log_of
 

@@ -2,14 +2,18 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier import optional
+from likelier.array_types import Floats
 from likelier.data import CSR, BadCell, Chunk, Dense, Source, code
 from likelier.engines import run, watching
 from likelier.estimators import validation
+from likelier.estimators.base import column_names
+from likelier.estimators.sources import gathered, stored
 from likelier.evaluation import ClassPredictions, EvaluationState, LabelSums, ValueSums
 from likelier.model import levels
 
@@ -151,7 +155,7 @@ def itself(block: Any) -> Any:
 def in_memory(names: list[str] | None, block: Any) -> Any:
     """As scikit-learn's models take it: an array, sparse or dense, or a frame where columns have names."""
     if names is not None:
-        import pandas as pd
+        pd = optional.pandas("predictions of scikit-learn's models by column names need")
 
         return pd.DataFrame(block.to_array(), columns=names)
     if isinstance(block, CSR):
@@ -159,3 +163,69 @@ def in_memory(names: list[str] | None, block: Any) -> Any:
 
         return csr_array((block.values, block.columns, block.starts), block.shape)
     return block.array if isinstance(block, Dense) else block.to_array()
+
+
+def share_found(estimator: Any, of_arrays: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    """The share of rows whose class is found; of_arrays: scikit-learn's `score`, for rows in memory."""
+    X, y, sample_weight = gathered(X, y, sample_weight)
+    if not stored(X):
+        return float(of_arrays(X, y, sample_weight))
+    validation.fitted(estimator)
+    source = validation.training(estimator, X, y, sample_weight, known=True)
+    return found_share(estimator, source, itself)
+
+
+# How much each column contributed to a prediction.
+
+
+class _Terms(NamedTuple):
+    values: Floats  # (n, K, p)
+    base: Floats  # (K,)
+
+
+class Contributions(_Terms):
+    """Contribution of each column to the score of each class: base + values.sum(axis=2) is the score.
+
+    A named tuple of two arrays. `np.asarray` of it is `values`.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_samples, n_classes, n_features)
+        Contribution of each column.
+    base : ndarray of shape (n_classes,)
+        Score of a row without any value.
+    classes : ndarray of shape (n_classes,)
+        Class labels.
+    names : list of str
+        Column names.
+    """
+
+    classes: NDArray[Any]
+    names: list[str]
+
+    @classmethod
+    def of(cls, model: Any, values: Floats, base: Floats) -> Self:
+        """Of a fitted model."""
+        new = cls(values, base)
+        names = column_names(model)
+        new.classes = model.classes_
+        new.names = [f"x{j}" for j in range(values.shape[2])] if names is None else list(map(str, names))
+        return new
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.values, dtype=dtype, copy=copy)
+
+    def to_frame(self) -> Any:
+        """The contributions as a pandas DataFrame.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            One line for each row and class; columns are "(base)" and the columns of X.
+        """
+        pd = optional.pandas()
+
+        n, K, p = self.values.shape
+        index = pd.MultiIndex.from_product([range(n), self.classes], names=["row", "class"])
+        cells = np.column_stack([np.tile(self.base, n), self.values.reshape(n * K, p)])
+        return pd.DataFrame(cells, index=index, columns=["(base)", *self.names])

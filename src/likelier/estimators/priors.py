@@ -1,16 +1,18 @@
-"""Class priors of rows without labels."""
+"""Class priors of rows without labels, and weights of classes."""
 
 import warnings
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from likelier.array_types import Floats, row_weights
-from likelier.data import Chunk, DegenerateWarning, Source
+from likelier.data import Arrays, Chunk, DegenerateWarning, Source
+from likelier.data.transforms import ByClass, times
 from likelier.engines import run
 from likelier.families.em_acceleration import AndersonMixing
 from likelier.links import identity, log_sum_exp, softmax
@@ -140,3 +142,43 @@ def likeliest(
         if not (at[new > 0] > 0).all():
             at = new
     return AdaptedPriors(sure, trace, found.skipped if found is not None else Counter(), False)
+
+
+# Weights by class.
+
+
+def weights_by_class(class_weight: Any, classes: NDArray[Any], n: Floats) -> Floats | None:
+    """scikit-learn's `class_weight`: None, a number for each label (1 if not named), or "balanced"."""
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise ValueError(
+                f"class_weight must be None, 'balanced' or a dict {{label: weight}}; got {class_weight!r}."
+            )
+        seen = n > 0  # `partial_fit` may know of classes that have not come yet
+        return np.where(seen, n.sum() / (len(n) * np.where(seen, n, 1.0)), 0.0)
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(
+            f"class_weight must be None, 'balanced' or a dict {{label: weight}}; got {class_weight!r}."
+        )
+    known = classes.tolist()
+    unknown = [label for label in class_weight if label not in known]
+    missed = [label for label in known if label not in class_weight]
+    if unknown and missed:  # a label misspelt, most likely
+        raise ValueError(
+            f"The classes, {missed}, are not in class_weight, which has {unknown} that y does not have"
+        )
+    found = np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)
+    if not (np.isfinite(found) & (found >= 0)).all():
+        raise ValueError(f"class_weight must have finite weights >= 0; got {class_weight!r}.")
+    return found
+
+
+def weighted(source: Source, totals: Floats, factor: Floats | None) -> tuple[Source, Floats]:
+    """Rows and class weights, times a number by class; of rows in memory once and for all passes."""
+    if factor is None:
+        return source, totals
+    if isinstance(source, Arrays):
+        return replace(source, w=times(factor, source.y, source.w)), totals * factor
+    return ByClass(source, factor), totals * factor

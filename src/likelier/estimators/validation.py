@@ -1,5 +1,6 @@
 """Validation: everything that a user passes in is checked here, and nowhere below."""
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -36,6 +37,7 @@ from likelier.estimators.sources import (
     unaccompanied,
 )
 from likelier.model import levels
+from likelier.warning_location import outside
 
 # The door: everything a user hands in is checked here, and nowhere below.
 #
@@ -184,6 +186,16 @@ def weighty(n: Any) -> None:
         raise ValueError("Sample weights are all zero: there is no row to fit.")
 
 
+def check_sound(statistics: Any) -> None:
+    """Refuse statistics of no rows, and those that have overflowed."""
+    weighty(statistics.n)
+    if not statistics.finite():
+        raise ValueError(
+            "Input X, y or sample_weight contains values so large that their sums of squares overflow: "
+            "rescale such columns."
+        )
+
+
 def labels_of(estimator: Any, y: Any) -> NDArray[Any]:
     """Raw labels, one per row."""
     if y is None:
@@ -224,6 +236,42 @@ def classes_of(estimator: Any, classes: Any) -> NDArray[Any]:
     if np.ndim(classes) != 1:
         raise ValueError("classes must be a list of labels: a 1d array")
     return levels_of(labels_of(estimator, np.asarray(classes)))
+
+
+def warn_of_many(K: int, n: int) -> None:
+    """As scikit-learn does, where most rows have a class of their own."""
+    if n > 20 and K > n / 2:
+        warnings.warn(
+            f"The number of unique classes is greater than 50% of the number of samples: {K} classes in "
+            f"{n} rows. `y` could represent a regression problem, not a classification problem, "
+            "or it is an id.",
+            UserWarning,
+            stacklevel=outside(),
+        )
+
+
+def known_classes(estimator: Any, classes: Any) -> NDArray[Any]:
+    """All labels that can ever come to a `partial_fit`, which says them at its first call."""
+    given = None if classes is None else classes_of(estimator, classes)
+    if "_model" not in vars(estimator):
+        if given is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        return given
+    known: NDArray[Any] = estimator._target
+    if given is not None and not np.array_equal(known, given):
+        raise ValueError(
+            f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}"
+        )
+    return known
+
+
+def refuse_new(source: Source, known: NDArray[Any]) -> NDArray[Any]:
+    """The classes of a source, of which those that are none of the known ones are refused."""
+    found = levels(source)
+    new = found[code(found, known) < 0]
+    if len(new):
+        raise ValueError(f"The target label(s) {new} in y do not exist in the initial classes {known}")
+    return found
 
 
 def _check_float_labels(y: NDArray[Any]) -> None:

@@ -20,7 +20,7 @@ from likelier import links
 from likelier.array_types import Floats
 from likelier.choose_solver import chosen
 from likelier.data import Arrays, Source, code, levels_of
-from likelier.data.compressed import FEW_COLUMNS, compressed
+from likelier.data.chunk import FEW_COLUMNS, compressed
 from likelier.data.labels import sums_by_code, tallied
 from likelier.engines import reached, run
 from likelier.engines.observers import OBSERVER
@@ -37,19 +37,15 @@ from likelier.estimators.base import (
     steps,
     with_caption,
 )
-from likelier.estimators.common import (
-    Contributions,
-    share_found,
-    warn_of_many,
-    weighted,
-    weights_by_class,
-)
 from likelier.estimators.deprecated import Strength
 from likelier.estimators.discriminative.weights import Weights, begun, by_class
 from likelier.estimators.linear_classifier import LinearClassifier
+from likelier.estimators.predictions import Contributions, share_found
+from likelier.estimators.priors import weighted, weights_by_class
 from likelier.estimators.sources import by_block
 from likelier.estimators.table_design import fitted_design
 from likelier.estimators.to_sklearn import to_sklearn
+from likelier.estimators.validation import warn_of_many
 from likelier.export.describe import Scored
 from likelier.links import Link
 from likelier.losses import Loss

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from likelier.array_types import Floats
 from likelier.choose_solver import SolverChoice, chosen
 from likelier.data import Arrays, Source
-from likelier.data.compressed import compressed
+from likelier.data.chunk import compressed
 from likelier.engines import reached
 from likelier.estimators import validation
 from likelier.estimators.base import followed, resumable
-from likelier.estimators.common import weighted, weights_by_class
 from likelier.estimators.deprecated import Strength
 from likelier.estimators.discriminative.base import LabelledRows, PenalisedModel
 from likelier.estimators.discriminative.weights import SolverTrace, Weights
+from likelier.estimators.priors import weighted, weights_by_class
 from likelier.losses import LOSSES, Loss, softmaxed
 from likelier.objective import Objective
 from likelier.penalties import ElasticNet

@@ -13,8 +13,7 @@ from likelier.array_types import Floats
 from likelier.data import SeparationWarning, Source
 from likelier.engines import chunks
 from likelier.estimators import deprecated, formulas, posteriors, validation
-from likelier.estimators.base import Names, column_names, resumable
-from likelier.estimators.common import known_classes, weighted, weights_by_class
+from likelier.estimators.base import Names, column_names, repeated_for_gaps, resumable
 from likelier.estimators.deprecated import NOT_GIVEN, Strength, strength_of
 from likelier.estimators.discriminative.base import PenalisedModel, labelled_as, with_offset
 from likelier.estimators.discriminative.inference import (
@@ -25,7 +24,8 @@ from likelier.estimators.discriminative.inference import (
     term_tests_of,
 )
 from likelier.estimators.discriminative.weights import Weights, begun
-from likelier.estimators.encoding import filling_gaps
+from likelier.estimators.priors import weighted, weights_by_class
+from likelier.estimators.validation import known_classes
 from likelier.inference import Information, LikelihoodSummary, separation_of
 from likelier.inference.least_squares import Covariance
 from likelier.inference.marginal_effects import MarginalEffects
@@ -382,7 +382,7 @@ class LogisticRegression(LogisticModel):
         separation = statistics.separation if isinstance(statistics, Information) else None
         return {**super()._shown(model, statistics, target), "separation_": separation}
 
-    @filling_gaps
+    @repeated_for_gaps
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, offset: Any = None
     ) -> Self:

@@ -13,7 +13,6 @@ from likelier.array_types import Floats
 from likelier.data import CSR, DegenerateWarning
 from likelier.estimators import validation
 from likelier.estimators.base import Names
-from likelier.estimators.common import Contributions
 from likelier.estimators.discriminative.base import LabelledRows, labelled_as
 from likelier.estimators.discriminative.sgd_base import (
     EpochsResult,
@@ -25,6 +24,7 @@ from likelier.estimators.discriminative.sgd_base import (
 )
 from likelier.estimators.discriminative.weights import Weights
 from likelier.estimators.linear_classifier import LinearClassifier
+from likelier.estimators.predictions import Contributions
 from likelier.evaluation import BinaryProblem, MistakeBound, mistake_bound
 from likelier.export.describe import Scored
 from likelier.export.program import NotExpressible

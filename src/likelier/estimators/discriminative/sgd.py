@@ -16,7 +16,6 @@ from likelier.data import Chunk, Source
 from likelier.data.transforms import cluster_of
 from likelier.engines import run
 from likelier.estimators import deprecated, posteriors, validation
-from likelier.estimators.common import weighted, weights_by_class
 from likelier.estimators.discriminative.base import LabelledRows
 from likelier.estimators.discriminative.sgd_base import (
     SEEDS,
@@ -30,6 +29,7 @@ from likelier.estimators.discriminative.sgd_base import (
 )
 from likelier.estimators.discriminative.weights import SolverTrace, Weights
 from likelier.estimators.posteriors import learned_shares, priors_for
+from likelier.estimators.priors import weighted, weights_by_class
 from likelier.estimators.sources import by_block
 from likelier.export.describe import Scored
 from likelier.losses import LOSSES as BATCH

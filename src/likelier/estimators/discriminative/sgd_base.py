@@ -20,11 +20,11 @@ from likelier.array_types import Floats
 from likelier.data import Arrays, Chunk, Source
 from likelier.engines import chunks
 from likelier.estimators import validation
-from likelier.estimators.base import called, column_names, listened_to, steps
-from likelier.estimators.common import known_classes, weights_by_class
+from likelier.estimators.base import called, column_names, listened_to, repeated_for_gaps, steps
 from likelier.estimators.discriminative.base import LabelledRows, LinearModel, labelled, labelled_as
 from likelier.estimators.discriminative.weights import SolverTrace, Weights
-from likelier.estimators.encoding import filling_gaps
+from likelier.estimators.priors import weights_by_class
+from likelier.estimators.validation import known_classes
 from likelier.row_solvers.sklearn_sgd import (
     EpochResult,
     Rows,
@@ -359,7 +359,7 @@ class SGDModel(LinearModel):
         """Steps of one size for all columns want columns of one size."""
         return DesignSettings(standardize=True)
 
-    @filling_gaps
+    @repeated_for_gaps
     def fit(
         self,
         X: Any,
@@ -420,7 +420,7 @@ class SGDModel(LinearModel):
         """Steps, and whatever follows them."""
         return self._travel(rows, settings, start, most)
 
-    @filling_gaps
+    @repeated_for_gaps
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Update the model with more rows: one epoch, starting from the current weights.
 

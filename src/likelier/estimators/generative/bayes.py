@@ -23,8 +23,7 @@ from likelier.data.units import Units, source_in_units
 from likelier.engines import run
 from likelier.estimators import exports, posteriors, validation
 from likelier.estimators.base import Estimator
-from likelier.estimators.generative.base import seen_only, warn_of_skipped
-from likelier.estimators.generative.units import scaling_of, units_for
+from likelier.estimators.generative.base import scaling_of, seen_only, units_for, warn_of_skipped
 from likelier.estimators.priors import PosteriorSums, likeliest, warn_of_priors
 from likelier.estimators.sources import by_block, stored
 from likelier.export.describe import Scored

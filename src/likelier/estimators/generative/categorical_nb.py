@@ -10,12 +10,12 @@ from scipy import sparse
 from likelier.array_types import Floats
 from likelier.data import Dense, Source
 from likelier.estimators import validation
-from likelier.estimators.common import Contributions
 from likelier.estimators.generative.base import prior_of
 from likelier.estimators.generative.naive_bayes import LEAST_ALPHA, lifted
 from likelier.estimators.generative.one_pass import OnePassClassifier, Survey
 from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.one_pass import Names, Start
+from likelier.estimators.predictions import Contributions
 from likelier.families import Categorical, Categories
 from likelier.model import Bayes, log_of
 from likelier.states import Counts

@@ -14,12 +14,11 @@ from likelier.array_types import Floats
 from likelier.data import Arrays, Dense, NonFinite, Source, code, refuse_cells
 from likelier.estimators import validation
 from likelier.estimators.base import Names
-from likelier.estimators.common import Contributions
-from likelier.estimators.generative.base import prior_of
+from likelier.estimators.generative.base import Scaling, prior_of
 from likelier.estimators.generative.one_pass import Count, OnePassClassifier, Survey
-from likelier.estimators.generative.units import Scaling
 from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.one_pass import Start
+from likelier.estimators.predictions import Contributions
 from likelier.estimators.sources import by_block
 from likelier.estimators.table_design import dense_settings, fitted_design
 from likelier.families import (
@@ -158,7 +157,7 @@ class Discriminant(OnePassClassifier):
         n = np.array([len(rows) for rows in by_class], dtype=np.float64)
         mean = np.stack([rows.mean(axis=0) for rows in by_class])
         cov = np.stack([covariance_by(self.covariance_estimator, rows) for rows in by_class])
-        return Count(Covariances(n, mean, cov, X), None, None)
+        return Count(Covariances(n, mean, cov, X), None, None, source.X.single)
 
     def _typical(self, model: Bayes, *given: Any) -> Any:
         return None if self.covariance_estimator is not None else super()._typical(model, *given)

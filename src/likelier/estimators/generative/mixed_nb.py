@@ -18,8 +18,7 @@ from likelier.data.transforms import Recoded, innermost
 from likelier.engines import chunks
 from likelier.estimators import validation
 from likelier.estimators.base import Names
-from likelier.estimators.common import Contributions
-from likelier.estimators.generative.base import prior_of
+from likelier.estimators.generative.base import Scaling, prior_of
 from likelier.estimators.generative.column_weights import WeightedBayes, WeightedParts, rows_kept, weighted
 from likelier.estimators.generative.family_choice import (
     Choice,
@@ -30,11 +29,11 @@ from likelier.estimators.generative.family_choice import (
     plan_of,
     recoded,
 )
-from likelier.estimators.generative.one_pass import OnePassClassifier, Survey
+from likelier.estimators.generative.one_pass import OnePassClassifier, Survey, in_units
 from likelier.estimators.generative.outliers import CountedModel
-from likelier.estimators.generative.units import Scaling
 from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.one_pass import Start
+from likelier.estimators.predictions import Contributions
 from likelier.export.describe import Scored
 from likelier.families import Mixed, MixedFamily
 from likelier.families.affine_view import AffineView
@@ -241,7 +240,7 @@ class NaiveBayes(OnePassClassifier):
         start: Start = partial(PlannedParts.start, *counted)
         if self._weighted:
             start = partial(WeightedParts.beside, *counted, _reservoir(rows, len(survey.classes), earlier))
-        return self._in_units(rows, survey, earlier, start)
+        return in_units(self._units_of(rows, survey, earlier), start)
 
     def _scaling(self) -> Scaling:
         return "column"

@@ -13,6 +13,7 @@ from sklearn.base import DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from likelier import optional
 from likelier.data import Arrays, Source
 from likelier.data.chunk import single
 from likelier.data.units import Units, log_units, source_in_units
@@ -41,9 +42,8 @@ from likelier.estimators.base import (
     steps,
 )
 from likelier.estimators.generative import mixture_init
-from likelier.estimators.generative.base import GenerativeModel
+from likelier.estimators.generative.base import GenerativeModel, least, scaling_of, units_for
 from likelier.estimators.generative.outliers import ExpectedModel, RowSampling, joined, scored
-from likelier.estimators.generative.units import least, scaling_of, units_for
 from likelier.families import Family
 from likelier.model import Bayes
 from likelier.warning_location import outside
@@ -94,7 +94,7 @@ class MixtureTrials(Displayable, dict[str, Any]):
 
     def to_frame(self) -> Any:
         """The same as a pandas DataFrame."""
-        import pandas as pd
+        pd = optional.pandas()
 
         return pd.DataFrame(dict(self))
 

@@ -27,7 +27,7 @@ from likelier.estimators.base import (
     steps,
 )
 from likelier.estimators.generative import mixture_init
-from likelier.estimators.generative.base import GenerativeModel
+from likelier.estimators.generative.base import GenerativeModel, scaling_of, units_for
 from likelier.estimators.generative.mixture_base import (
     check_climb,
     check_sound,
@@ -36,7 +36,6 @@ from likelier.estimators.generative.mixture_base import (
     mean_log_unit,
 )
 from likelier.estimators.generative.outliers import ExpectedModel, RowSampling
-from likelier.estimators.generative.units import scaling_of, units_for
 from likelier.estimators.table_design import dense_settings, fitted_design
 from likelier.families import SHAPES, Family, Mixture, ridged, variances_exceed
 from likelier.families.mixture import Owners

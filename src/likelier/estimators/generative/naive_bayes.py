@@ -11,11 +11,10 @@ from likelier.array_types import Floats
 from likelier.data import Dense
 from likelier.estimators import validation
 from likelier.estimators.base import Names
-from likelier.estimators.common import Contributions
-from likelier.estimators.generative.base import prior_of
+from likelier.estimators.generative.base import Scaling, prior_of
 from likelier.estimators.generative.one_pass import OnePassClassifier
-from likelier.estimators.generative.units import Scaling
 from likelier.estimators.linear_classifier import LinearClassifier
+from likelier.estimators.predictions import Contributions
 from likelier.estimators.sources import by_block
 from likelier.families import (
     Bernoulli,

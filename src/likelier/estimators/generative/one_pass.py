@@ -25,16 +25,8 @@ from likelier.estimators.base import (
     resumable,
     warn,
 )
-from likelier.estimators.common import (
-    check_sound,
-    classes_in,
-    known_classes,
-    refuse_new,
-    share_found,
-)
-from likelier.estimators.generative.base import GenerativeModel
+from likelier.estimators.generative.base import GenerativeModel, Scaling, units_for
 from likelier.estimators.generative.outliers import CountedModel, RowSampling, joined, scored
-from likelier.estimators.generative.units import Scaling, units_for
 from likelier.estimators.one_pass import (
     NamedModel,
     Start,
@@ -44,9 +36,10 @@ from likelier.estimators.one_pass import (
     needs_statistics,
     numbered_models,
 )
+from likelier.estimators.predictions import share_found
 from likelier.evaluation import CrossValidation, LabelFoldMetrics
 from likelier.families import Completed, Family, completed
-from likelier.model import Bayes, glimpse
+from likelier.model import Bayes, glimpse, surveyed
 from likelier.scores import Scores
 from likelier.states import ColumnMoments, PatternMoments, ShrinkageMoments, TooManyPatterns
 from likelier.states.units import Scaled, plain
@@ -66,6 +59,7 @@ class Count(NamedTuple):
     statistics: Any  # of which the model is a function
     kept: Any  # the same, or None where they can neither absorb more rows nor merge
     sample: RowSampling | None  # of the rows
+    single: bool  # the rows are in memory, in single precision
 
 
 class OnePassClassifier(ClassifierMixin, GenerativeModel):
@@ -146,8 +140,8 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
                 count = self._count(source, survey, final=True)
             self._check_enough(count.statistics, source, survey.classes)
             model = self._estimate(count.statistics, survey.classes)
-        model = replace(model, single=single(source))
-        model = replace(model, typical=self._typical(model, count.kept, survey.classes, count.sample))
+        typical = self._typical(model, count.kept, survey.classes, count.sample)
+        model = replace(model, single=count.single, typical=typical)
         self._warn(model, count.kept, survey.classes, source.names)
         return self._publish(model, count.kept, survey.classes, source.names)
 
@@ -191,16 +185,16 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
         array([50., 50., 50.])
         """
         first = "_model" not in vars(self)
-        known = known_classes(self, classes)
+        known = validation.known_classes(self, classes)
         if not first:
             needs_statistics(self, "partial_fit")
         warn(self, self._settings())
         source = self._source(X, y, sample_weight, known=not first)
-        found = refuse_new(source, known)
+        found = validation.refuse_new(source, known)
         with validation.naming(source, type(self).__name__):
             survey = Survey(known, self._plan_for(source, found) if first else self._known_plan())
-            statistics, _, sample = self._count(source, survey, None if first else self)
-        names, all_single, before = source.names, single(source), []
+            statistics, _, sample, all_single = self._count(source, survey, None if first else self)
+        names, before = source.names, []
         if not first:
             statistics = merged([self._statistics, statistics])
             names = column_names(self)
@@ -364,23 +358,23 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
 
         earlier: the fitted estimator whose statistics these are to be added to.
         """
-        K = len(survey.classes)
-        return self._in_units(rows, survey, earlier, partial(self._family(survey.classes).stats, K, rows.p))
+        family = self._family(survey.classes)
+        units = self._units_of(rows, survey, earlier)
+        return in_units(units, partial(family.stats, len(survey.classes), rows.p))
 
-    def _in_units(self, rows: Source, survey: Survey, earlier: Any, start: Start) -> Start:
-        """Statistics of the columns in the units that they need, or that earlier rows had."""
+    def _units_of(self, rows: Source, survey: Survey, earlier: Any) -> Units | None:
+        """The units that the columns need, or that they had in earlier rows."""
         if earlier is not None:
-            units = earlier._statistics.units if isinstance(earlier._statistics, Scaled) else None
-        else:
-            units = units_for(rows, self._scaling(), self._scalable(survey))
-        return start if units is None else partial(_started, units, start)
+            return earlier._statistics.units if isinstance(earlier._statistics, Scaled) else None
+        return units_for(rows, self._scaling(), self._scalable(survey))
 
     def _count(self, source: Source, survey: Survey, earlier: Any = None, *, final: bool = False) -> Count:
         """The statistics of all rows, from one pass, and a sample of them.
 
         final: no rows will follow, so that statistics which cannot be kept are enough.
         """
-        rows, sample = self._labelled(source, survey), self._sampling(source, survey, earlier)
+        rows, in_single = self._labelled(source, survey), single(source)
+        sample = self._sampling(source, survey, earlier)
         beside = None if sample is None else sample.beside
         start = self._start(rows, survey, earlier)
         if beside is not None:
@@ -393,12 +387,12 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
                 raise
             # To keep what a merge would need is to keep the rows: read them again instead.
             rows_of_all = completed_by_passes(rows, len(survey.classes), counted.shape, beside)
-            return Count(rows_of_all, None, sample)
-        return Count(statistics, statistics, sample)
+            return Count(rows_of_all, None, sample, in_single)
+        return Count(statistics, statistics, sample, in_single)
 
     def _estimate(self, statistics: Any, classes: NDArray[Any]) -> Bayes:
         """The model that statistics make, which are checked."""
-        check_sound(statistics)
+        validation.check_sound(statistics)
         if isinstance(statistics, Scaled):
             return replace(self._model_of(statistics.state, classes), units=statistics.units)
         return self._model_of(statistics, classes)
@@ -474,6 +468,24 @@ class OnePassClassifier(ClassifierMixin, GenerativeModel):
             From 0 to 1.
         """
         return share_found(self, super().score, X, y, sample_weight)
+
+
+def classes_in(source: Source) -> NDArray[Any]:
+    """The classes of a source."""
+    y = source.y if isinstance(source, Arrays) else None
+    if isinstance(source, Arrays) and y is not None and len(source.parts(0)) == 1:
+        # Labels of one part are at hand: a pass would cost more than to look at them.
+        found, rows = levels_of(y if source.w is None else y[source.w > 0]), len(y)
+    else:
+        found, rows = surveyed(source)
+    validation.weighty(len(found))
+    validation.warn_of_many(len(found), rows)
+    return found
+
+
+def in_units(units: Units | None, start: Start) -> Start:
+    """Statistics of columns in these units; None: as they are."""
+    return start if units is None else partial(_started, units, start)
 
 
 def _started(units: Units, start: Start) -> Scaled:

@@ -24,6 +24,7 @@ from likelier.states.rows import MOST
 from likelier.states.units import plain
 
 AT_ONCE = 1 << 20  # cells or scores that are computed together
+SPARE = 6  # standard deviations by which a sample is drawn larger than it has to be
 MOST_BYTES = 1 << 25  # of rows that are kept until their scores are asked for
 
 
@@ -51,8 +52,8 @@ class RowSampler:
         return found
 
     def least(self, n: int) -> int:
-        """The hash below which there are so many of n rows: too few of them but once in 10⁹ times."""
-        share = (self.most + 6 * sqrt(self.most)) / max(n, 1)
+        """The hash below which there are `most` of n rows: too few of them but once in 10⁹ times."""
+        share = (self.most + SPARE * sqrt(self.most)) / max(n, 1)
         return 1 << 64 if share >= 1 else int(share * 2.0**64)
 
 
@@ -236,12 +237,16 @@ class RowSampling:
         self._last: RowSampleState | None = None  # of the last pass
 
     @cached_property
+    def most(self) -> int:
+        """How many rows are kept."""
+        width = self.source.X.row_bytes if isinstance(self.source, Arrays) else 8 * self.source.p
+        return min(MOST, max(1, MOST_BYTES // max(1, width)))
+
+    @cached_property
     def drawing(self) -> RowSampler:
         """How it is drawn."""
-        source, kept = self.source, self.kept
-        width = source.X.row_bytes if isinstance(source, Arrays) else 8 * source.p
-        most = min(MOST, max(1, MOST_BYTES // max(1, width)))
-        found = RowSampler(0 if kept is None else kept.rows, most, source.rows)
+        kept = self.kept
+        found = RowSampler(0 if kept is None else kept.rows, self.most, self.source.rows)
         if kept is not None and len(kept.keys) >= MOST:
             found.below = int(kept.keys.max()) + 1
         return found
@@ -261,14 +266,15 @@ class RowSampling:
 
     def _drawn(self) -> tuple[Callable[[], RowSampleState], int]:
         """What gives the sample, and the number of rows; where no pass has kept one, it takes one."""
-        source, drawing = self.source, self.drawing
+        source = self.source
         if not isinstance(source, Arrays):
-            last = run(source, drawing) if self._last is None else self._last
+            last = run(source, self.drawing) if self._last is None else self._last
             return lambda: last, last.rows
-        rows, n = Chunk(source.X, source.y, source.w), source.rows
-        if drawing.least(n) == 1 << 64:  # all: a copy takes less time than a sample, for which few ask
-            return partial(drawing.of_all, rows.take(np.arange(n)), self.classes), n
-        found = drawing.of_all(rows, self.classes)
+        rows, most, n = Chunk(source.X, source.y, source.w), self.most, source.rows
+        if n <= most + SPARE * sqrt(most):  # all: a copy takes less time than a sample, for which few ask
+            rows = rows.take(np.arange(n))
+            return partial(self.drawing.of_all, rows, self.classes), n
+        found = self.drawing.of_all(rows, self.classes)
         return lambda: found, n
 
 

@@ -20,9 +20,9 @@ from likelier.data.frames import block_columns, frame_columns
 from likelier.data.labels import first_seen
 from likelier.engines import chunks
 from likelier.estimators import validation
-from likelier.estimators.common import warn_of_many
 from likelier.estimators.predictions import Opening
 from likelier.estimators.sources import brought, stored
+from likelier.estimators.validation import warn_of_many
 from likelier.model import surveyed
 from likelier.warning_location import outside
 

@@ -11,11 +11,11 @@ from sklearn.utils.metaestimators import available_if
 
 from likelier.array_types import Floats
 from likelier.estimators import validation
-from likelier.estimators.common import share_found
 from likelier.estimators.discriminative.linear_svc import LinearSVC
 from likelier.estimators.discriminative.logistic import LogisticRegression
 from likelier.estimators.discriminative.perceptron import Perceptron
 from likelier.estimators.generative.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
+from likelier.estimators.predictions import share_found
 from likelier.estimators.sources import stored
 from likelier.estimators.text.counting import NO_STRING
 from likelier.estimators.text.explanation import Explanation, TopFeatures, explained, top_terms
