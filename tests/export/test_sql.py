@@ -111,7 +111,9 @@ class Postgres(SQLite):
 
     def __init__(self, url):
         self.connection = pytest.importorskip("psycopg", reason="psycopg is not installed").connect(
-            url, autocommit=True
+            url,
+            autocommit=True,
+            prepare_threshold=None,  # the types of what is inserted change from table to table
         )
 
     def rows_of(self, X):
