@@ -47,7 +47,9 @@ help: ## this list
 
 test: lint sanitize check ## all that must pass: lint, sanitize, check
 
+# Compiled once, also where Python is told to write no bytecode: many tests start programs of their own.
 check: .venv/.dev ## the tests alone
+	$(BIN)/python -m compileall -q src/likelier
 	$(BIN)/python -m pytest -n auto --durations=10 --doctest-modules src/likelier tests
 
 # PySpark is half a gigabyte, and needs Java: `make check` skips these tests where it is not installed.
