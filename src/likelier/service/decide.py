@@ -1,5 +1,6 @@
 """Which of the rows and labels that arrive become events, and which are refused or repeated."""
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -38,6 +39,7 @@ class Batch:
     def __init__(self, store: Store, live: Live, requests: Iterable[Sequence[Item]], now: float) -> None:
         self._live, self._now, self.drafts = live, now, list[Draft]()
         self._shared = store.shared
+        self.until = math.inf  # event time after which one of the labels would be too late
         ids = {item.id for items in requests for item in items if item.id is not None}
         # Where others write as well, the log may have what is not learned yet.
         unsure = [id for id in ids if self._shared or id not in live.waiting.rows]
@@ -177,7 +179,12 @@ class Batch:
     def _in_time(self, known: Known) -> bool:
         """Whether a label comes within the horizon of its row."""
         horizon = self._live.config.horizon
-        return horizon is None or known.at is None or known.at + horizon >= self._now
+        if horizon is None or known.at is None:
+            return True
+        if known.at + horizon < self._now:
+            return False
+        self.until = min(self.until, known.at + horizon)
+        return True
 
     def _meet(self, y: Any, labels: set[Any], where: str) -> None:
         most = self._live.config.max_classes

@@ -157,6 +157,12 @@ class SqliteStore:
         """Nobody else writes: the lock of the file is held."""
         yield
 
+    def alone(self) -> bool:
+        return True
+
+    def serve(self) -> None:
+        """The lock of the file says so."""
+
     # ---- events --------------------------------------------------------------------------------------
     def last(self) -> tuple[int, float]:
         return self._last

@@ -1,6 +1,7 @@
 """The thread that writes the log and learns: requests of all clients share a commit, then are applied."""
 
 import asyncio
+import math
 import queue
 import threading
 import time
@@ -225,7 +226,7 @@ class Writer:
 
     def _commit(self, requests: list[Request], results: list[tuple[Request, Any]]) -> None:
         items = [request.items for request in requests]
-        now = self._clock.now()  # of the decisions and of the events: a label that is in time stays so
+        now = self._now()  # of the decisions and of the events: a label that is in time stays so
         batch = Batch(self.store, self.live, items, now)
         if batch.add_complete([*chain.from_iterable(items)]):
             done = iter(self._write(batch, now))
@@ -247,7 +248,7 @@ class Writer:
         if not batch.drafts:
             return []
         start = time.perf_counter()
-        events, outcomes = self._append(batch.drafts, at)
+        events, outcomes = self._append(batch.drafts, at, batch.until)
         seconds = time.perf_counter() - start
         counted = self.counted
         counted.commits += 1
@@ -258,8 +259,14 @@ class Writer:
         self._observe(events)
         return outcomes
 
-    def _append(self, drafts: Sequence[Draft], at: float) -> tuple[list[Event], list[Outcome]]:
-        """On disk first, then learned."""
+    def _now(self) -> float:
+        """The event time."""
+        return self._clock.now()
+
+    def _append(
+        self, drafts: Sequence[Draft], at: float, until: float = math.inf
+    ) -> tuple[list[Event], list[Outcome]]:
+        """On disk first, then learned. until: when labels among them would be too late."""
         events = self.store.append(drafts, at)
         return events, self._apply(events)
 
@@ -299,7 +306,7 @@ class Writer:
 
     def act(self, action: Any) -> Event:
         """Log an action and apply it: for work in this thread."""
-        events, _ = self._append([Draft(None, action=encode(action))], self._clock.now())
+        events, _ = self._append([Draft(None, action=encode(action))], self._now())
         return events[0]
 
     def _apply(self, events: Sequence[Event]) -> list[Outcome]:
