@@ -12,7 +12,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from likelier.cli import style
 from likelier.cli.arguments import (
     add_columns,
     add_table,
@@ -23,6 +22,7 @@ from likelier.cli.arguments import (
     place,
     say,
     spare,
+    styled_comparison,
 )
 from likelier.estimators.catalogue import command_names
 
@@ -115,7 +115,7 @@ def run(options: Namespace) -> None:
         print(json.dumps(found.to_dict(), indent=2))
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        print(str(found) if width is None else style.comparison(found.text(width), on=sys.stdout))
+        print(str(found) if width is None else styled_comparison(found.text(width), on=sys.stdout))
     if report is not None:
         _write(found, report, quiet=options.json)
     if options.save is not None:

@@ -15,8 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from likelier.cli.arguments import check_columns, say
-from likelier.cli.prediction_files import Output
-from likelier.cli.prediction_metrics import Evaluator, LabelEvaluator, ValueEvaluator, written
+from likelier.cli.predict_output import Evaluator, LabelEvaluator, Output, ValueEvaluator, written
 from likelier.data import CSR, BadCell, Chunk, Columns, Part, frames
 from likelier.data.design import Designed
 from likelier.data.files.columns import days

@@ -20,9 +20,9 @@ from likelier.data.design import (
     TableColumn,
     Term,
 )
-from likelier.data.word_counts import WordsTerm
+from likelier.data.documents import WordsTerm
 from likelier.estimators.encoding import surveyed
-from likelier.states.design_survey import DesignSettings
+from likelier.states.survey import DesignSettings
 
 Apply = Callable[[Indices], Any]  # these rows, as the model takes them
 

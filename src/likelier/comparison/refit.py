@@ -19,7 +19,7 @@ from likelier.estimators.design_matrix import DesignMatrix
 from likelier.estimators.encoding import table_in_parts
 from likelier.estimators.online.classifier import OnlineClassifier
 from likelier.estimators.sources import gathered, stored
-from likelier.states.design_survey import DesignSettings
+from likelier.states.survey import DesignSettings
 
 
 def fitted(comparison: Any, candidate: CandidateModel) -> Any:

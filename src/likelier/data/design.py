@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from likelier import _core
 from likelier.array_types import Codes, Floats, Indices
 from likelier.data.chunk import Chunk, Part, Stored
+from likelier.data.documents import WordsTerm, beside
 from likelier.data.errors import BadCell, NonFinite, SkippedWarning
 from likelier.data.labels import Factor, numbers_among
 from likelier.data.matrix import CSR, Block, Columns, Dense
 from likelier.data.transforms import Wrapped
-from likelier.data.word_counts import WordsTerm, beside
 from likelier.display import some_of
 from likelier.threads import cores
 from likelier.warning_location import outside

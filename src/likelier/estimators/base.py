@@ -23,7 +23,7 @@ from likelier.display import Part, Table, counted, html
 from likelier.engines.checkpoint import Digests, journal
 from likelier.estimators.encoding import can_fill, filling_gaps
 from likelier.estimators.sources import rounded
-from likelier.states.units import plain
+from likelier.states.base import plain
 from likelier.warning_location import outside
 
 # scikit-learn's callbacks, from its version 1.9 on: a task for a fit, and one for each of its steps.

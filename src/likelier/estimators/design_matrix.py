@@ -1,4 +1,4 @@
-"""The design matrix of a mixed table, as a transformer."""
+"""The design matrix of a mixed table: as a transformer, and as what models made of their tables."""
 
 import copy
 from collections.abc import Iterable, Mapping
@@ -22,11 +22,11 @@ from likelier.data.design import (
     NumberTerm,
     encoding_threads,
 )
-from likelier.data.word_counts import WordsTerm
+from likelier.data.documents import WordsTerm
 from likelier.estimators import encoding, validation
 from likelier.estimators.base import NOT_ROUTED
 from likelier.estimators.sources import by_block, gathered, stored
-from likelier.states.design_survey import DesignSettings, DesignSurvey
+from likelier.states.survey import DesignSettings, DesignSurvey
 
 
 class DesignMatrix(TransformerMixin, BaseEstimator):
@@ -536,3 +536,19 @@ def _levels(term: CategoryTerm, cells: Floats) -> NDArray[Any]:
         return np.full(len(cells), names[-1], dtype=object)
     hit = cells.argmax(axis=1)
     return np.asarray(names[np.where(cells.max(axis=1) > 0, hit, cells.shape[1])])
+
+
+# Models that take mixed tables: the design matrix that the table of a fit became.
+
+
+def fitted_design(estimator: Any) -> DesignMatrix:
+    """The design matrix that the table of `fit` became; only if it became one."""
+    design: Design | None = vars(estimator).get("_design")
+    if design is None:
+        raise AttributeError(f"{type(estimator).__name__!r} object has no attribute 'design_'")
+    return DesignMatrix._of(design, estimator._design_settings())
+
+
+def dense_settings(_: Any) -> DesignSettings:
+    """How tables become design matrices for covariances: dense, of full rank, missing numbers kept."""
+    return DesignSettings(drop="first", missing="keep", sparse=False)

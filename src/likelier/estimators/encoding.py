@@ -32,7 +32,7 @@ from likelier.data.table_columns import table_of
 from likelier.display import some_of
 from likelier.engines import run
 from likelier.estimators.frames import feature_names, opened
-from likelier.states.design_survey import DesignSettings, DesignSurvey, declared
+from likelier.states.survey import DesignSettings, DesignSurvey, declared
 from likelier.warning_location import outside
 
 # Tables in memory: frames of any library, and arrays of numbers or of objects.

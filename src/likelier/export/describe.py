@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from likelier import scores as terms
 from likelier.data.design import BinTerm, CategoryTerm, CodeTerm, Design, LeftOut, NumberTerm, TableColumn
+from likelier.data.documents import WordsTerm
 from likelier.data.formula import FormulaDesign
-from likelier.data.units import Units
-from likelier.data.word_counts import WordsTerm
+from likelier.data.transforms import Units
 from likelier.export.program import (
     Answer,
     Bin,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from likelier.array_types import Floats
 from likelier.data.design import DATE_PARTS, TableColumn
-from likelier.data.units import in_units
+from likelier.data.transforms import in_units
 from likelier.export.program import (
     Bin,
     Bins,

@@ -16,8 +16,7 @@ from likelier.engines import reached
 from likelier.estimators import validation
 from likelier.estimators.base import followed, resumable
 from likelier.estimators.deprecated import Strength
-from likelier.estimators.discriminative.base import LabelledRows, PenalisedModel
-from likelier.estimators.discriminative.weights import SolverTrace, Weights
+from likelier.estimators.discriminative.base import LabelledRows, PenalisedModel, SolverTrace, Weights
 from likelier.estimators.priors import weighted, weights_by_class
 from likelier.losses import LOSSES, Loss, softmaxed
 from likelier.objective import Objective
