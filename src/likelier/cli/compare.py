@@ -95,7 +95,7 @@ def run(options: Namespace) -> None:
             raise ValueError(f"--{name} must be an integer >= {least}; got {value}.")
     report = _report(options)
     if options.save is not None:
-        from likelier.storing.files import place_for
+        from likelier.storage import place_for
 
         place_for(Path(options.save))
     X, y, about = _rows(options, report)
@@ -167,7 +167,7 @@ def _report(options: Namespace) -> Path | None:
         return None
     if options.report is None and options.json:
         return None
-    from likelier.storing.files import place_for
+    from likelier.storage import place_for
 
     path = Path(options.report or REPORT)
     if path.is_dir():

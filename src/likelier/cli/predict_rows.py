@@ -22,11 +22,11 @@ from likelier.data.files.columns import days
 from likelier.data.files.scan import Batches, Scan, find, names_in, scan
 from likelier.data.files.svmlight import TARGET, KeyedRows, SparseScan
 from likelier.display import counted
-from likelier.estimators.encoding import known_source
 from likelier.estimators.online.classifier import OnlineClassifier
 from likelier.estimators.online.rows import worded
 from likelier.estimators.predictions import ClassCodes, class_predictions, decided, probable, takes_blocks
 from likelier.estimators.sources import as_fitted, as_learned, completed, integrates, usable
+from likelier.estimators.tables import known_source
 from likelier.evaluation import (
     Evaluation,
 )

@@ -21,7 +21,7 @@ from likelier.data.design import (
     Term,
 )
 from likelier.data.documents import WordsTerm
-from likelier.estimators.encoding import surveyed
+from likelier.estimators.tables import surveyed
 from likelier.states.survey import DesignSettings
 
 Apply = Callable[[Indices], Any]  # these rows, as the model takes them

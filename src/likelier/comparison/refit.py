@@ -16,9 +16,9 @@ from likelier.data.design import AsIs, Design, Designed, LeftOut, TableColumn, T
 from likelier.data.files.svmlight import SparseScan
 from likelier.estimators.base import table_attributes
 from likelier.estimators.design_matrix import DesignMatrix
-from likelier.estimators.encoding import table_in_parts
 from likelier.estimators.online.classifier import OnlineClassifier
 from likelier.estimators.sources import gathered, stored
+from likelier.estimators.tables import table_in_parts
 from likelier.states.survey import DesignSettings
 
 

@@ -25,8 +25,8 @@ from likelier.display import counted, some_of
 from likelier.engines import run
 from likelier.engines.run import numbered
 from likelier.estimators import validation
-from likelier.estimators.frames import feature_names
 from likelier.estimators.sources import gathered, stored
+from likelier.estimators.tables import feature_names
 from likelier.estimators.validation import missing
 from likelier.model import levels
 from likelier.states import RowSample

@@ -23,7 +23,7 @@ from likelier.data.design import (
     encoding_threads,
 )
 from likelier.data.documents import WordsTerm
-from likelier.estimators import encoding, validation
+from likelier.estimators import tables, validation
 from likelier.estimators.base import NOT_ROUTED
 from likelier.estimators.sources import by_block, gathered, stored
 from likelier.states.survey import DesignSettings, DesignSurvey
@@ -196,10 +196,10 @@ class DesignMatrix(TransformerMixin, BaseEstimator):
         if stored(X) or is_collection(X):
             source, table, _ = opened_table(self, X, sample_weight)
         else:
-            columns, table = encoding.known_columns(self, self._design, X), before.table
+            columns, table = tables.known_columns(self, self._design, X), before.table
             source = Arrays(columns, None, validation.weights_of(sample_weight, columns.shape[0]))
         with validation.naming(source):
-            new = encoding.surveyed(source, table, self._settings())
+            new = tables.surveyed(source, table, self._settings())
         return self._publish(_merged([before, new]), names)
 
     def merge(self, *others: "DesignMatrix") -> "DesignMatrix":
@@ -231,7 +231,7 @@ class DesignMatrix(TransformerMixin, BaseEstimator):
         source, table, names = opened_table(self, X, sample_weight)
         _check_names(settings, [column.name for column in table])
         with validation.naming(source):
-            found = encoding.surveyed(source, table, settings)
+            found = tables.surveyed(source, table, settings)
         self._publish(found, names)
         return source
 
@@ -243,7 +243,7 @@ class DesignMatrix(TransformerMixin, BaseEstimator):
         if not np.isfinite(survey.moments.S).all():
             raise ValueError("Input X contains values so large that their sums of squares overflow.")
         design = survey.design(self._settings())
-        encoding.warn_of_left_out(self, design)
+        tables.warn_of_left_out(self, design)
         self._design, self._survey = design, survey
         self.n_features_in_ = len(design.table)
         self.__dict__.pop("feature_names_in_", None)
@@ -353,8 +353,8 @@ class DesignMatrix(TransformerMixin, BaseEstimator):
         """
         design = self._check_fitted()
         if stored(X):
-            return encoding.known_source(self, design, X, y=bool(X.targets))
-        return self._encoded(Arrays(encoding.known_columns(self, design, X)))
+            return tables.known_source(self, design, X, y=bool(X.targets))
+        return self._encoded(Arrays(tables.known_columns(self, design, X)))
 
     def _encoded(self, source: Arrays) -> Any:
         sparse = False if self._framed else None
@@ -414,9 +414,9 @@ def opened_table(estimator: Any, X: Any, sample_weight: Any) -> tuple[Source, An
             raise ValueError(
                 "X is a source, which includes weights: name their column, as in scan(path, weight='w')."
             )
-        table, source = encoding.table_in_parts(X)
+        table, source = tables.table_in_parts(X)
         return source, table, source.names
-    found = encoding.table_in_memory(estimator, X)
+    found = tables.table_in_memory(estimator, X)
     w = validation.weights_of(sample_weight, found.columns.shape[0])
     return Arrays(found.columns, None, w, names=found.names), found.table, found.names
 

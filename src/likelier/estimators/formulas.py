@@ -22,8 +22,8 @@ from likelier.data.expressions import NEEDED, Basis, parsed, settings_of, value_
 from likelier.data.formula import FormulaDesign, FormulaFactor, FormulaProduct, FormulaTerm
 from likelier.data.table_columns import table_of
 from likelier.estimators import validation
-from likelier.estimators.frames import opened
 from likelier.estimators.sources import stored
+from likelier.estimators.tables import opened
 from likelier.warning_location import outside
 
 

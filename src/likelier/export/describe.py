@@ -45,9 +45,8 @@ from likelier.export.program import (
 from likelier.families.base import CellByCell, Range
 from likelier.families.categorical import BinTableTerm, Codes, TableTerm, TailTerm
 from likelier.families.counts import DrawsGaps, Factorials
-from likelier.families.dirichlet import Dirichlets, Shares
-from likelier.families.gamma_beta import RatioGaps, SinglePart, TwoShares
-from likelier.families.gamma_beta import Ratios as RatioTerm
+from likelier.families.gamma_beta_dirichlet import Dirichlets, RatioGaps, Shares, SinglePart, TwoShares
+from likelier.families.gamma_beta_dirichlet import Ratios as RatioTerm
 from likelier.families.gaussian import LOG_2PI, OneCovariance
 from likelier.families.kernel import KernelSum
 from likelier.families.missing import Gaps

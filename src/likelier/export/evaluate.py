@@ -35,7 +35,7 @@ from likelier.export.program import (
     Sum,
 )
 from likelier.families.covariance import factors
-from likelier.families.gamma_beta import stirling
+from likelier.families.gamma_beta_dirichlet import stirling
 from likelier.states.sums import excess
 
 Cells = Sequence[Any] | NDArray[Any]  # of one column; None and NaN are missing

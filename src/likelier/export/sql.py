@@ -27,7 +27,7 @@ from likelier.export.program import (
 )
 from likelier.export.sql_terms import LEAST_EXPONENT, lines, minus, total
 from likelier.families.base import LEAST
-from likelier.families.gamma_beta import MOST
+from likelier.families.gamma_beta_dirichlet import MOST
 
 OUTPUTS = ("proba", "score", "label")
 FAR = 1e100  # beyond which a number is taken for this: its square must be a number

@@ -14,8 +14,7 @@ from likelier.data import Chunk, Dense
 from likelier.families.base import Independent, log_density
 from likelier.families.categorical import Categories, Histograms, TableDensity
 from likelier.families.counts import AffineColumns, Multinomials
-from likelier.families.dirichlet import Dirichlets
-from likelier.families.gamma_beta import Betas, Gammas
+from likelier.families.gamma_beta_dirichlet import Betas, Dirichlets, Gammas
 from likelier.families.gaussian import LOG_2PI, Diagonal
 from likelier.families.mixed import ConstantTerm, Mixed, SharedDensity
 from likelier.scores import Among, Scores, TermWithConstant

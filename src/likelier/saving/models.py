@@ -34,7 +34,7 @@ from likelier.saving.checks import Sizes
 from likelier.saving.format import Archive, require
 from likelier.saving.schema import CLASSES, PARAMETERS, check
 from likelier.scores import Among, Scores
-from likelier.storing.files import Unsaveable, decode, encode
+from likelier.storage import Unsaveable, decode, encode
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -54,8 +54,7 @@ from likelier.families import (
     Spanned,
     Tied,
 )
-from likelier.families.dirichlet import Shares
-from likelier.families.gamma_beta import SinglePart, TwoShares
+from likelier.families.gamma_beta_dirichlet import Shares, SinglePart, TwoShares
 from likelier.families.mixed import PooledStatistics, SharedDensity
 from likelier.families.registry import ColumnFamily
 from likelier.inference import Information, Separation, Solution

@@ -23,8 +23,7 @@ from likelier.data import Arrays, Source, code, levels_of
 from likelier.data.chunk import FEW_COLUMNS, compressed
 from likelier.data.labels import sums_by_code, tallied
 from likelier.engines import reached, run
-from likelier.engines.observers import OBSERVER
-from likelier.engines.run import counting
+from likelier.engines.run import OBSERVER, counting
 from likelier.estimators import exports, posteriors, validation
 from likelier.estimators.base import (
     NOT_ROUTED,

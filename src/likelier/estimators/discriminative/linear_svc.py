@@ -22,7 +22,7 @@ from likelier.losses import LOSSES, Loss, softmaxed
 from likelier.objective import Objective
 from likelier.penalties import ElasticNet
 from likelier.row_solvers import Margins
-from likelier.row_solvers.semismooth import FEW_COLUMNS
+from likelier.row_solvers.newton import FEW_COLUMNS
 from likelier.solvers import Solution, Watch, run_solver
 from likelier.threads import cores
 

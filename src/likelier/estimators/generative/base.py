@@ -19,10 +19,10 @@ from likelier.engines import run
 from likelier.engines.run import first_chunk
 from likelier.estimators import exports, validation
 from likelier.estimators.base import Names, publish, warn, with_caption
-from likelier.estimators.frames import check_library, filled_in, is_frame, new_frame, selected_columns
 from likelier.estimators.generative.outliers import scored
 from likelier.estimators.priors import adapted, warn_of_priors
 from likelier.estimators.sources import by_block
+from likelier.estimators.tables import check_library, filled_in, is_frame, new_frame, selected_columns
 from likelier.estimators.to_sklearn import to_sklearn
 from likelier.export.describe import Scored
 from likelier.families import DiagonalGaussian, FullGaussian, Support, TiedGaussian
