@@ -15,12 +15,12 @@ from scipy.sparse import csr_matrix
 
 from likelier.array_types import Floats, Indices, rows_that_count
 from likelier.data import CSR, Chunk, Columns, Factor, Source, Widening, columns_of, frames
-from likelier.data.design import DATE, TableColumn
-from likelier.data.design import Kind as TableKind
 from likelier.data.documents import learned_words
 from likelier.data.files.columns import Roles
 from likelier.data.files.scan import Scan
 from likelier.data.row_numbers import keys_of
+from likelier.data.table_columns import DATE, TableColumn
+from likelier.data.table_columns import Kind as TableKind
 from likelier.display import counted, some_of
 from likelier.engines import run
 from likelier.engines.run import numbered

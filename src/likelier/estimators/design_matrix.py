@@ -13,20 +13,13 @@ from sklearn.exceptions import NotFittedError
 from likelier.array_types import Floats
 from likelier.data import CSR, Arrays, Dense, Source
 from likelier.data.dask import is_collection
-from likelier.data.design import (
-    DATE_PARTS,
-    DAYS,
-    CategoryTerm,
-    Design,
-    LeftOut,
-    NumberTerm,
-    encoding_threads,
-)
+from likelier.data.design import CategoryTerm, Design, LeftOut, NumberTerm, encoding_threads
 from likelier.data.documents import WordsTerm
+from likelier.data.table_columns import DATE_PARTS, DAYS
 from likelier.estimators import tables, validation
 from likelier.estimators.base import NOT_ROUTED
 from likelier.estimators.sources import by_block, gathered, stored
-from likelier.states.survey import DesignSettings, DesignSurvey
+from likelier.states.design_survey import DesignSettings, DesignSurvey
 
 
 class DesignMatrix(TransformerMixin, BaseEstimator):

@@ -49,7 +49,7 @@ from likelier.inference.terms import TermTests
 from likelier.model import ask
 from likelier.scores import Affine, Scores
 from likelier.states import Equations, RowsOrTriangle, Triangle
-from likelier.states.survey import DesignSettings
+from likelier.states.design_survey import DesignSettings
 from likelier.threads import one_blas_thread
 
 # Lines through rows, from one pass: what every least-squares estimator does.

@@ -27,13 +27,13 @@ from likelier.data import (
     frames,
 )
 from likelier.data.dask import DaskRows, is_collection
-from likelier.data.design import CategoryTerm, Design, Designed, LeftOut, TableColumn, encoding_threads
+from likelier.data.design import CategoryTerm, Design, Designed, LeftOut, encoding_threads
 from likelier.data.files.scan import Scan
 from likelier.data.matrix import readable
-from likelier.data.table_columns import table_of
+from likelier.data.table_columns import TableColumn, table_of
 from likelier.display import some_of
 from likelier.engines import run
-from likelier.states.survey import DesignSettings, DesignSurvey, declared
+from likelier.states.design_survey import DesignSettings, DesignSurvey, declared
 from likelier.warning_location import outside
 
 # Tables in memory: frames of any library, and arrays of numbers or of objects.

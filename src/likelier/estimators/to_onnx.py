@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import storage
-from likelier.data.design import DAY
+from likelier.data.table_columns import DAY
 from likelier.estimators.exports import described
 from likelier.export import onnx
 from likelier.export import onnx_columns as columns

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import scores as terms
-from likelier.data.design import BinTerm, CategoryTerm, CodeTerm, Design, LeftOut, NumberTerm, TableColumn
+from likelier.data.design import BinTerm, CategoryTerm, CodeTerm, Design, LeftOut, NumberTerm
 from likelier.data.documents import WordsTerm
 from likelier.data.formula import FormulaDesign
+from likelier.data.table_columns import TableColumn
 from likelier.data.transforms import Units
 from likelier.export.program import (
     Answer,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.array_types import Floats
-from likelier.data.design import DATE_PARTS, TableColumn
+from likelier.data.table_columns import DATE_PARTS, TableColumn
 from likelier.data.transforms import in_units
 from likelier.export.program import (
     Bin,

@@ -7,20 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import CSR
-from likelier.data.design import (
-    DATE_PARTS,
-    DAYS,
-    AsIs,
-    BinTerm,
-    CategoryTerm,
-    CodeTerm,
-    Design,
-    LeftOut,
-    NumberTerm,
-    TableColumn,
-)
+from likelier.data.design import AsIs, BinTerm, CategoryTerm, CodeTerm, Design, LeftOut, NumberTerm
 from likelier.data.documents import WordsTerm
 from likelier.data.formula import FormulaDesign, FormulaFactor, FormulaProduct, FormulaTerm
+from likelier.data.table_columns import DATE_PARTS, DAYS, TableColumn
 from likelier.em import EMTrace, FittedMixture, Selection, Stepwise
 from likelier.estimators.discriminative.base import SolverTrace, Weights
 from likelier.estimators.discriminative.logistic import LogisticSGDState

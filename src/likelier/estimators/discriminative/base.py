@@ -54,7 +54,7 @@ from likelier.scores import Affine, Scores
 from likelier.solve import Terms, posed, solve
 from likelier.solvers import Iterate, Solution, Watch
 from likelier.states import LabelRows, LabelTotals, RowCount, Setting, StateGroup
-from likelier.states.survey import DesignSettings
+from likelier.states.design_survey import DesignSettings
 from likelier.warning_location import outside
 
 # The result of a discriminative fit: weights, and the trace of the solver.

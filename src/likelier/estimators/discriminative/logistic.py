@@ -34,7 +34,7 @@ from likelier.objective import Objective
 from likelier.row_solvers import Descent
 from likelier.solvers import Iterate, Solution
 from likelier.states import Values
-from likelier.states.survey import DesignSettings
+from likelier.states.design_survey import DesignSettings
 from likelier.warning_location import outside
 
 # Probabilities: the softmax of the scores.

@@ -40,7 +40,7 @@ from likelier.row_solvers.sklearn_sgd import (
     Watch,
     run_all_epochs,
 )
-from likelier.states.survey import DesignSettings
+from likelier.states.design_survey import DesignSettings
 from likelier.threads import cores
 from likelier.warning_location import outside
 
