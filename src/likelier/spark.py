@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, TypeVar
 
-import cloudpickle
 import numpy as np
 import pyarrow as pa
 
+from likelier import optional
 from likelier.data.spark import SparkTable, rows_of_table
 from likelier.estimators import validation
 from likelier.saving.models import content_of, estimator_of
@@ -191,7 +191,7 @@ def spark_udf(model: Any, output: str | None = None) -> Any:
     try:
         content, saved = content_of(model, statistics=False), True
     except (TypeError, ValueError):
-        content, saved = cloudpickle.dumps(model), False
+        content, saved = _cloudpickle().dumps(model), False
     names = getattr(model, "feature_names_in_", None)
     kept = None if names is None else tuple(map(str, names))
     return SparkPredictions(content, saved, output, kept, _type_of(model, output))
@@ -207,6 +207,7 @@ class SparkPredictions:
 
     def __call__(self, *columns: Any) -> Any:
         """The column of predictions."""
+        optional.load("pandas", "functions of Spark columns need", "likelier[spark]")
         import pandas as pd
         from pyspark.sql import functions
 
@@ -228,10 +229,14 @@ class SparkPredictions:
         return functions.pandas_udf(predict, self.kind)(named)
 
 
+def _cloudpickle() -> Any:
+    return optional.load("cloudpickle", "models that `lk.save` cannot write need", "likelier[spark]")
+
+
 @cache
 def _loaded(content: bytes, saved: bool) -> Any:
     """The model, once for each worker."""
-    return estimator_of(content) if saved else cloudpickle.loads(content)
+    return estimator_of(content) if saved else _cloudpickle().loads(content)
 
 
 def predicted(content: bytes, saved: bool, names: tuple[str, ...] | None, output: str, batch: Any) -> Any:

@@ -3,7 +3,9 @@
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -40,6 +42,35 @@ def test_the_core_runs_without_scikit_learn_and_arrow():
         "print(stats.n.tolist(), loaded)"
     )
     assert python(code).strip() == "[2.0, 2.0] []"
+
+
+def without_core() -> Iterator[tuple[str, Path]]:
+    """All modules of the package, and none of the compiled ones."""
+    package = Path(likelier.__file__).parent
+    for path in package.rglob("*.py"):
+        yield str(Path("likelier") / path.relative_to(package)), path
+
+
+def test_a_package_in_an_archive_says_that_its_core_cannot_be_loaded(tmp_path):
+    archive = tmp_path / "likelier.zip"
+    with ZipFile(archive, "w") as out:
+        for name, path in without_core():
+            out.write(path, name)
+    code = f"import sys; sys.path.insert(0, {str(archive)!r}); import likelier; likelier.GaussianNB"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert re.search(
+        r"ImportError: .* cannot load from an archive \(.*likelier\.zip.*: unpack it", done.stderr
+    )
+
+
+def test_a_core_that_was_not_built_is_said_with_how_to_get_it(tmp_path):
+    for name, path in without_core():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(path.read_bytes())
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import likelier; likelier.GaussianNB"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "ImportError: likelier's native core was not built for Python 3." in done.stderr
+    assert "pip install likelier" in done.stderr
 
 
 @pytest.mark.parametrize("name", [*likelier.__all__, "__version__"])

@@ -181,7 +181,7 @@ class ColumnStrips {
             strip.open(j, first, count);
             gather_classes(base.data(), j, wide, origin);
             sums.assign(K * kLanes, 0.0);
-            add_up(first, sums, [](vd w, vd d, int64_t) { return w * d; });
+            add_up(first, sums, [](vd sum, vd w, vd d, int64_t) { return sum + w * d; });
             for (int64_t k = 0; k < K; ++k) {
                 const double scale = n[k] > 0 ? 1 / n[k] : 0;
                 for (int64_t i = 0; i < wide; ++i) {
@@ -190,9 +190,9 @@ class ColumnStrips {
                 }
             }
             gather_classes(total.S, j, wide, squares);
-            add_up(first, squares, [&](vd w, vd d, int64_t k) {
+            add_up(first, squares, [&](vd sum, vd w, vd d, int64_t k) {
                 const vd c = d - load(&sums[k]);
-                return w * c * c;
+                return sum + w * c * c;
             });
             for (int64_t k = 0; k < K; ++k) join(k, j, wide, total);
         }
@@ -208,13 +208,15 @@ class ColumnStrips {
             std::copy(from + k * X.p + j, from + k * X.p + j + wide, &to[k * kLanes]);
     }
 
-    // to[class] += f(w, x - base[class], class).
+    // to[class] = f(to[class], w, x - base[class], class). The sum is taken by f, in one expression with
+    // the product, as `diagonal_tile` has it: Clang contracts within an expression and not beyond it, and
+    // both must be rounded in the same places.
     template <class F>
     LIKELIER_INLINE void add_up(int64_t first, Buffer& to, F&& f) {
         const int32_t* codes = labels.codes + first;
         const auto add = [&](int64_t r, vd w, vd x) {
             if (const int64_t k = codes[r] * kLanes; k >= 0)
-                store(&to[k], load(&to[k]) + f(w, x - load(&origin[k]), k));
+                store(&to[k], f(load(&to[k]), w, x - load(&origin[k]), k));
         };
         if (const double* w = labels.weights)
             strip.each_row([&](int64_t r, vd x) { add(r, splat(w[first + r]), x); });

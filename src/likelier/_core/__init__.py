@@ -6,7 +6,21 @@
 import os
 from importlib import import_module
 
-from likelier._core.isa import level
+try:
+    from likelier._core.isa import level
+except ModuleNotFoundError as error:
+    import platform
+    from pathlib import Path
+
+    if not Path(__file__).exists():
+        raise ImportError(
+            f"likelier has a native core, which Python cannot load from an archive ({__file__}): unpack "
+            "it, or install it with pip."
+        ) from error
+    raise ImportError(
+        f"likelier's native core was not built for Python {platform.python_version()} on "
+        f"{platform.machine()}: pip install likelier, or in a checkout of its source, pip install ."
+    ) from error
 
 _BEST = f"v{level()}" if level() else "native"
 

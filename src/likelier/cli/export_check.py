@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from likelier import optional
 from likelier.cli.arguments import paths, reading
 from likelier.cli.predict_rows import features_of, plan
 from likelier.data import frames
@@ -102,10 +103,7 @@ def _as_array(rows: Any, program: Program) -> Any:
 
 
 def _in_duckdb(statement: str, table: pa.Table, name: str) -> Any:
-    try:
-        import duckdb
-    except ImportError:
-        raise ImportError("--check of SQL needs duckdb: pip install duckdb, or --dialect sqlite") from None
+    duckdb = optional.load("duckdb", "--check of this dialect of SQL needs")
     with duckdb.connect() as database:
         database.register("given rows", table)
         quoted = DIALECTS["duckdb"].identifier(name)
@@ -199,10 +197,7 @@ class _Cells(dict[str, Any]):
 def _onnx(written: Any, model: Any, program: Program, table: pa.Table, options: Namespace) -> Any:
     from likelier.estimators.to_onnx import inputs_of
 
-    try:
-        import onnxruntime
-    except ImportError:
-        raise ImportError("--check of ONNX needs onnxruntime: pip install 'likelier[onnx]'") from None
+    onnxruntime = optional.load("onnxruntime", "--check of ONNX needs")
     columns = zip(table.column_names, table.columns, strict=True)
     cells = _Cells({name: column.to_numpy() for name, column in columns})
     session = onnxruntime.InferenceSession(written.SerializeToString(), providers=["CPUExecutionProvider"])

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
+from likelier import optional
 from likelier.array_types import Floats
 from likelier.comparison.assumptions import Checks, check
 from likelier.comparison.models import CandidateModel, ModelTraits
@@ -618,7 +619,7 @@ class Comparison:
         pandas.DataFrame
             Indexed by model: mean and standard error (`_se`) of each metric, seconds, and notes.
         """
-        import pandas as pd
+        pd = optional.pandas()
 
         return pd.DataFrame([self._record(result) for result in self.results]).set_index("model")
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier import optional
 from likelier.data.labels import Factor
 
 Values = Mapping[str, Any]  # of each column: an array of numbers or booleans, or a factor
@@ -268,12 +269,6 @@ def _basis(node: ast.Call, name: str, x: Any, states: States) -> Any:
 
 
 def _formulaic_function(name: str) -> Callable[..., Any]:
-    try:
-        from formulaic.transforms import TRANSFORMS
-    except ImportError:
-        raise ImportError(NEEDED) from None
-    function: Callable[..., Any] = TRANSFORMS[name]
+    transforms = optional.load("formulaic.transforms", "formulas need", "likelier[formula]")
+    function: Callable[..., Any] = transforms.TRANSFORMS[name]
     return function
-
-
-NEEDED = "formulas need the library formulaic: pip install 'likelier[formula]'."

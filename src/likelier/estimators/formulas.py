@@ -15,9 +15,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier import optional
 from likelier.data import Arrays, BadCell, Columns, Factor, SkippedWarning, frames
 from likelier.data.dask import is_collection
-from likelier.data.expressions import NEEDED, Basis, parsed, settings_of, value_of
+from likelier.data.expressions import Basis, parsed, settings_of, value_of
 from likelier.data.formula import FormulaDesign, FormulaFactor, FormulaProduct, FormulaTerm
 from likelier.data.table_columns import TableColumn, table_of
 from likelier.estimators import validation
@@ -160,14 +161,11 @@ def _read(formula: str, columns: Sequence[str]) -> ReadFormula:
 
 
 def _parsed(formula: str, columns: Sequence[str]) -> Any:
+    formulaic = optional.load("formulaic", "formulas need", "likelier[formula]")
+    errors = optional.load("formulaic.errors", "formulas need", "likelier[formula]")
     try:
-        from formulaic import Formula
-        from formulaic.errors import FormulaicError
-    except ImportError:
-        raise ImportError(NEEDED) from None
-    try:
-        return Formula(formula, _context={"__formulaic_variables_available__": list(columns)})
-    except (FormulaicError, SyntaxError) as error:
+        return formulaic.Formula(formula, _context={"__formulaic_variables_available__": list(columns)})
+    except (errors.FormulaicError, SyntaxError) as error:
         said = re.sub(r"\x1b\[[\d;]*m|[\u29d8-\u29db]", "", str(error)).split("\n")[0]
         raise ValueError(f"formula {formula!r} is not valid: {said}") from None
 

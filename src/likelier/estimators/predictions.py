@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier import optional
 from likelier.array_types import Floats
 from likelier.data import CSR, BadCell, Chunk, Dense, Source, code
 from likelier.engines import run, watching
@@ -154,7 +155,7 @@ def itself(block: Any) -> Any:
 def in_memory(names: list[str] | None, block: Any) -> Any:
     """As scikit-learn's models take it: an array, sparse or dense, or a frame where columns have names."""
     if names is not None:
-        import pandas as pd
+        pd = optional.pandas("predictions of scikit-learn's models by column names need")
 
         return pd.DataFrame(block.to_array(), columns=names)
     if isinstance(block, CSR):
@@ -222,7 +223,7 @@ class Contributions(_Terms):
         frame : pandas.DataFrame
             One line for each row and class; columns are "(base)" and the columns of X.
         """
-        import pandas as pd
+        pd = optional.pandas()
 
         n, K, p = self.values.shape
         index = pd.MultiIndex.from_product([range(n), self.classes], names=["row", "class"])

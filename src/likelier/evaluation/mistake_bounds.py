@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from likelier import _core
+from likelier import _core, optional
 from likelier.array_types import Floats
 from likelier.data import CSR, Chunk, Dense, Source
 from likelier.display import Displayable, Part, Table
@@ -96,7 +96,7 @@ class MistakeBound(Displayable):
         pandas.DataFrame
             Indexed by class.
         """
-        import pandas as pd
+        pd = optional.pandas()
 
         return pd.DataFrame(self.columns, index=list(self.classes))
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from likelier import optional
 from likelier.array_types import row_weights
 from likelier.data.frames import frame
 from likelier.display import Table, html
@@ -429,7 +430,7 @@ class Progressive:
         pandas.DataFrame
             A row for each line of the table.
         """
-        import pandas as pd
+        pd = optional.pandas()
 
         return pd.DataFrame(self.table, columns=list(Snapshot._fields))
 

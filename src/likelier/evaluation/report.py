@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier import optional
 from likelier.array_types import Floats
 from likelier.display import Displayable, Part, Table
 from likelier.evaluation.metrics import LabelSums, ValueSums, unranked
@@ -112,7 +113,7 @@ class CrossValidation(Displayable):
         pandas.DataFrame
             The parameters, mean and standard deviation of each metric, and its value on each fold.
         """
-        import pandas as pd
+        pd = optional.pandas()
 
         names = list(dict.fromkeys(name for point in self.params for name in point))
         columns: dict[str, Any] = {
@@ -232,7 +233,7 @@ class Evaluation(Displayable):
         pandas.DataFrame
             For classes their weight, rate, precision, recall and F1; for targets RMSE, MAE and R².
         """
-        import pandas as pd
+        pd = optional.pandas()
 
         return pd.DataFrame(self._columns())
 

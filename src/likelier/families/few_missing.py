@@ -12,6 +12,7 @@ are missing; Ψ follows by expectation and maximisation (ECME: Liu & Rubin 1994)
 table is touched after the first factor of the complete columns.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -147,48 +148,83 @@ class Cells:
 
 
 @dataclass(frozen=True)
-class Regression:
-    """The regression of columns that lack a cell on those that do not, and on the classes."""
+class Standardised:
+    """A problem in units of its columns' deviations, about the means at the start."""
 
     start: Point
     sd: Floats
+    rows: Rows
+    lacking: NDArray[np.bool_]  # (r, p)
     M: NDArray[np.intp]  # columns that lack a cell
     C: NDArray[np.intp]  # those that do not
-    N: Floats  # (K,), weight of all rows
-    centre: Floats  # (K, p), means: of M those of complete rows, times their share
-    S: Floats  # (c, c), scatter of all rows in C
-    L: Floats  # its factor, the ridge added
-    Y: Floats  # (m, c), of complete rows, L⁻¹ times the scatter of C with M
-    Z: Floats  # (r, c), of incomplete rows, L⁻¹ times their deviations in C
-    E: Floats  # (r, K)
-    cells: Cells
+    n: Floats  # (K,), weight of the complete rows, their means (K, p), and their scatter, C before M
+    mean: Floats
+    S: Floats  # (p, p)
 
     @classmethod
-    def of(cls, problem: "Problem", start: Point, ridge: float) -> "Regression":
+    def of(cls, problem: "Problem", start: Point) -> "Standardised":
         sd = deviations(start.cov)
         rows = Rows.of(problem, start, sd)
         lacking = np.isnan(rows.X)
         some = lacking.any(axis=0)
         M, C = np.flatnonzero(some), np.flatnonzero(~some)
         mean = np.where(problem.n[:, None] > 0, (problem.mean - start.mean) / sd, 0.0)
-        order, c = np.concatenate([C, M]), len(C)
-        S = (problem.S / sd[:, None] / sd)[order[:, None], order]
-        if not ridge and _surely_singular(S, c, problem.n.sum()):
+        order = np.concatenate([C, M])
+        S = problem.S[order[:, None], order]
+        S /= sd[order, None]
+        S /= sd[order]
+        return cls(start, sd, rows, lacking, M, C, problem.n, mean, S)
+
+    def surely_singular(self) -> bool:
+        """Whether the columns that lack no cell explain all of the others wherever a row has all of them.
+
+        No other row has all of those columns, so that some combination of them is bounded by nothing: Ψ
+        would lead there by many steps.
+        """
+        n, c = self.n.sum(), len(self.C)
+        if not 0 < n <= 4 * len(self.S) or c == 0:
+            return False
+        U, pivots, rank, _ = lapack.dpstrf(self.S[:c, :c], lower=0, tol=c * EPS * n)
+        first = pivots[:rank] - 1
+        left = all_ = np.diagonal(self.S)[c:]
+        if rank > 0:
+            left = all_ - (lapack.dtrtrs(U[:rank, :rank], self.S[first, c:], trans=1)[0] ** 2).sum(axis=0)
+        return bool((left <= NOTHING * all_).all())
+
+
+@dataclass(frozen=True)
+class Regression:
+    """The regression of columns that lack a cell on those that do not, and on the classes."""
+
+    table: Standardised
+    N: Floats  # (K,), weight of all rows
+    centre: Floats  # (K, p), means: of M those of complete rows, times their share
+    S: Floats  # (c, c), scatter of all rows in C
+    L: Floats  # its factor, the ridge added
+    Y: Floats  # (m, c), of complete rows, L⁻¹ times the scatter of C with M
+    Z: Floats  # (r, c), of incomplete rows, L⁻¹ times their deviations in C
+    cells: Cells
+
+    @classmethod
+    def of(cls, table: Standardised, ridge: float) -> "Regression":
+        if not ridge and table.surely_singular():
             raise Singular
-        N = problem.n + (rows.E**2).sum(axis=0)
+        rows, lacking, mean, S, n = table.rows, table.lacking, table.mean, table.S, table.n[:, None]
+        M, C, c = table.M, table.C, len(table.C)
+        N = table.n + (rows.E**2).sum(axis=0)
         X = rows.root[:, None] * np.where(lacking, 0.0, rows.X)
         share = np.where(N > 0, N, 1.0)[:, None]
-        centre = (problem.n[:, None] * mean + rows.E.T @ X) / share
-        centre[:, M] = problem.n[:, None] * mean[:, M] / share
+        centre = (n * mean + rows.E.T @ X) / share
+        centre[:, M] = n * mean[:, M] / share
         D = X[:, C] - rows.E @ centre[:, C]
         off = mean[:, C] - centre[:, C]
-        weighted = problem.n[:, None] * off
+        weighted = n * off
         inner = S[:c, :c] + weighted.T @ off + D.T @ D
         L = _factor(inner, N.sum() * ridge)
         Y = _solved(L, S[:c, c:] + weighted.T @ mean[:, M]).T
         Z = _solved(L, D.T).T
         T = share * centre[:, M]
-        R = S[c:, c:] + (problem.n[:, None] * mean[:, M]).T @ mean[:, M]
+        R = S[c:, c:] + (n * mean[:, M]).T @ mean[:, M]
         cells = Cells(
             float(N.sum()), ridge, X[:, M], lacking[:, M],
             Patterns.of(lacking[:, M], (rows.E**2).sum(axis=1)),
@@ -196,37 +232,23 @@ class Regression:
             rows.E @ (T / share) + Z @ Y.T,
             np.eye(len(X)) - (rows.E / share.T) @ rows.E.T - Z @ Z.T,
             rows.E / np.sqrt(share.T),
-            (problem.n[:, None] == 0) & (rows.E.T @ ~lacking[:, M] == 0),
+            (n == 0) & (rows.E.T @ ~lacking[:, M] == 0),
         )  # fmt: skip
-        return cls(start, sd, M, C, N, centre, inner, L, Y, Z, rows.E, cells)
+        return cls(table, N, centre, inner, L, Y, Z, cells)
 
     def parameters(self, psi: Floats, V: Floats) -> Point:
         """Of all columns, from Ψ and the rows completed."""
-        p, M, C, n = len(self.sd), self.M, self.C, self.cells.n
-        mean, cov, Y = self.centre.copy(), np.empty((p, p)), self.Y + V.T @ self.Z
-        mean[:, M] += self.E.T @ V / np.where(self.N > 0, self.N, 1.0)[:, None]
+        M, C, n, sd, start = self.table.M, self.table.C, self.cells.n, self.table.sd, self.table.start
+        mean, cov, Y = self.centre.copy(), np.empty_like(self.table.S), self.Y + V.T @ self.Z
+        mean[:, M] += self.table.rows.E.T @ V / np.where(self.N > 0, self.N, 1.0)[:, None]
         cross = np.tril(self.L) @ Y.T / n
         cov[C[:, None], C] = self.S / n
         cov[C[:, None], M] = cross
         cov[M[:, None], C] = cross.T
         cov[M[:, None], M] = psi - self.cells.ridge * np.eye(len(M)) + Y @ Y.T / n
-        return Point(self.start.mean + self.sd * mean, cov * self.sd[:, None] * self.sd)
-
-
-def _surely_singular(S: Floats, c: int, n: float) -> bool:
-    """Whether the first c columns explain all of the others wherever a row has all of them.
-
-    No other row has all of those columns, so that some combination of them is bounded by nothing: Ψ would
-    lead there by many steps. S: the scatter of complete rows, of weight n, in units of the deviations.
-    """
-    if not 0 < n <= 4 * len(S) or c == 0:
-        return False
-    U, pivots, rank, _ = lapack.dpstrf(S[:c, :c], lower=0, tol=c * EPS * n)
-    first = pivots[:rank] - 1
-    left = all_ = np.diagonal(S)[c:]
-    if rank > 0:
-        left = all_ - (lapack.dtrtrs(U[:rank, :rank], S[first, c:], trans=1)[0] ** 2).sum(axis=0)
-    return bool((left <= NOTHING * all_).all())
+        cov *= sd[:, None]
+        cov *= sd
+        return Point(start.mean + sd * mean, cov)
 
 
 def _factor(S: Floats, ridge: float) -> Floats:
@@ -258,8 +280,13 @@ def pays(problem: "Problem") -> bool:
     return bool(0 < cells <= MOST and cells**3 / 3 <= 4 * (1.5 * p**3 + rows * p**2) + 1e6)
 
 
-def solve_cells(problem: "Problem", start: Point, ridge: float) -> FixedPoint:
-    """The most likely parameters of one problem all of whose columns vary."""
-    whole = Regression.of(problem, start, ridge)
-    end, V = whole.cells.climb()
-    return end._replace(ends=[whole.parameters(end.ends[0].cov, V)])
+def cell_solver(problem: "Problem", start: Point) -> Callable[[float], FixedPoint]:
+    """The most likely parameters of one problem all of whose columns vary, as a function of the ridge."""
+    table = Standardised.of(problem, start)
+
+    def solve(ridge: float) -> FixedPoint:
+        whole = Regression.of(table, ridge)
+        end, V = whole.cells.climb()
+        return end._replace(ends=[whole.parameters(end.ends[0].cov, V)])
+
+    return solve

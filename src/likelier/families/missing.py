@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -24,7 +24,7 @@ from likelier.families.em_acceleration import (
     taken,
     varying,
 )
-from likelier.families.few_missing import pays, solve_cells
+from likelier.families.few_missing import cell_solver, pays
 from likelier.scores import Scores, TermWithConstant
 from likelier.states import ColumnMoments, Deviations, Moments, PatternMoments, ShrinkageMoments
 from likelier.states.moments import refuse
@@ -320,10 +320,8 @@ def solve(problem: Problem, start: Point) -> FixedPoint:
     columns = np.intersect1d(varying(start), problem.seen)
     p, whole = len(columns), len(columns) == len(start.cov)
     some, begin = problem.take(columns), start if whole else taken(start, columns)
-    solver = solve_cells if pays(some) else solve_rows
-    (end,), steps, converged = by_ridges(
-        p, len(problem.n), float(problem.n.sum()), lambda ridge: solver(some, begin, ridge)
-    )
+    way = cell_solver(some, begin) if pays(some) else partial(solve_rows, some, begin)
+    (end,), steps, converged = by_ridges(p, len(problem.n), float(problem.n.sum()), way)
     return FixedPoint([end if whole else put_back(end, columns, start)], steps, converged)
 
 

@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dpotrs as potrs
 from scipy.linalg.lapack import dtrcon as trcon
 from scipy.special import fdtrc, stdtr, stdtrit
 
-from likelier import _core
+from likelier import _core, optional
 from likelier.array_types import Floats, row_weights
 from likelier.data import Block, Chunk, Dense, Source
 from likelier.display import Displayable, Part, Table
@@ -40,7 +40,7 @@ def interval(level: float) -> tuple[str, str]:
 
 def frame(names: Sequence[Any], columns: Columns) -> Any:
     """As a pandas frame."""
-    import pandas as pd
+    pd = optional.pandas()
 
     return pd.DataFrame(dict(columns), index=list(names))
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from likelier import optional
 from likelier.array_types import Floats
 from likelier.data import Dense
 from likelier.estimators.validation import numbers_of
@@ -37,11 +38,7 @@ def titled(ax: Any, title: str) -> Any:
 
 def pyplot() -> Any:
     """matplotlib, which is an extra, and slow to load."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("plots need matplotlib: pip install 'likelier[plot]'") from error
-    return plt
+    return optional.load("matplotlib.pyplot", "plots need", "likelier[plot]")
 
 
 # ---- colours -------------------------------------------------------------------------------------

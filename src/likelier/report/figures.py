@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from likelier import plot
+from likelier import optional, plot
 from likelier.array_types import Floats
 from likelier.comparison.cross_validate import grow_training_rows
 from likelier.comparison.models import CandidateModel
@@ -169,11 +169,7 @@ def _hex(rgb: Floats) -> str:
 
 
 def _matplotlib() -> Any:
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise ImportError("reports need matplotlib: pip install 'likelier[report]'") from error
-    return matplotlib
+    return optional.load("matplotlib", "reports need", "likelier[report]")
 
 
 # The pictures of the models that are looked at closely, by lk.plot; and what is said about them.

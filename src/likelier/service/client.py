@@ -5,9 +5,12 @@ import random
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-import httpx
+from likelier import optional
+
+if TYPE_CHECKING:
+    import httpx
 
 Features = Mapping[str, Any]
 AGAIN = (429, 502, 503, 504)  # that may pass
@@ -79,14 +82,15 @@ class _Base:
             "headers": {} if token is None else {"authorization": f"Bearer {token}"},
         }
         self._retries = retries
+        self._library = optional.load("httpx", "clients of likelier serve need", "likelier[serve]")
 
-    def _wait(self, attempt: int, answer: httpx.Response | None) -> float:
+    def _wait(self, attempt: int, answer: "httpx.Response | None") -> float:
         """Seconds until the next attempt: twice as long each time, and never all clients at once."""
         asked = answer.headers.get("retry-after", "") if answer is not None else ""
         least = float(asked) if asked.isdigit() else 0.05 * 2**attempt
         return min(LONGEST, least) * random.uniform(0.5, 1.0)
 
-    def _again(self, attempt: int, answer: httpx.Response | None, safe: bool) -> bool:
+    def _again(self, attempt: int, answer: "httpx.Response | None", safe: bool) -> bool:
         """Whether to try again. A request that is not safe to repeat is repeated if nothing was done."""
         if attempt >= self._retries:
             return False
@@ -95,7 +99,7 @@ class _Base:
         return answer.status_code == 429 or (safe and answer.status_code in AGAIN)
 
 
-def _checked(answer: httpx.Response) -> Any:
+def _checked(answer: "httpx.Response") -> Any:
     if answer.is_success:
         return answer.json()
     try:
@@ -169,7 +173,7 @@ class Client(_Base):
         retries: int = 5,
     ) -> None:
         super().__init__(url, token, timeout, retries)
-        self._http = httpx.Client(**self._arguments)
+        self._http: httpx.Client = self._library.Client(**self._arguments)
 
     def predict(self, x: Features, *, id: str | int | None = None) -> Prediction:
         """Predict a row.
@@ -284,7 +288,7 @@ class Client(_Base):
             answer = None
             try:
                 answer = self._http.request(method, path, json=body)
-            except httpx.TransportError:
+            except self._library.TransportError:
                 if not self._again(attempt, None, safe):
                     raise
             if answer is not None and not self._again(attempt, answer, safe):
@@ -330,7 +334,7 @@ class AsyncClient(_Base):
         retries: int = 5,
     ) -> None:
         super().__init__(url, token, timeout, retries)
-        self._http = httpx.AsyncClient(**self._arguments)
+        self._http: httpx.AsyncClient = self._library.AsyncClient(**self._arguments)
 
     async def predict(self, x: Features, *, id: str | int | None = None) -> Prediction:
         """Predict a row.
@@ -443,7 +447,7 @@ class AsyncClient(_Base):
             answer = None
             try:
                 answer = await self._http.request(method, path, json=body)
-            except httpx.TransportError:
+            except self._library.TransportError:
                 if not self._again(attempt, None, safe):
                     raise
             if answer is not None and not self._again(attempt, answer, safe):

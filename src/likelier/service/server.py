@@ -160,7 +160,7 @@ def server_of(app: Any) -> uvicorn.Server:
     """The server of an ASGI application."""
     config = uvicorn.Config(
         app,
-        loop="uvloop",
+        loop="auto",  # uvloop, which Windows lacks
         http="httptools",
         ws="none",
         lifespan="off",

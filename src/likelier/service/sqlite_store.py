@@ -1,9 +1,9 @@
 """The log in an SQLite database, for one process: the embedded default."""
 
-import fcntl
 import hashlib
 import os
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +29,20 @@ CREATE TABLE models (sha TEXT PRIMARY KEY, content BLOB NOT NULL) STRICT;
 """
 STATEMENTS = (256, 32, 4, 1)  # rows that are inserted together
 AT_ONCE = 500  # ids that are looked up together
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock_alone(file: int) -> None:
+        try:
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        except OSError as held:
+            raise BlockingIOError(*held.args) from None
+else:
+    import fcntl
+
+    def _lock_alone(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class SqliteStore:
@@ -59,8 +73,8 @@ class SqliteStore:
 
     def _take_lock(self) -> None:
         try:
-            self._lock = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._lock = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT, 0o644)
+            _lock_alone(self._lock)
         except BlockingIOError:
             os.close(self._lock or -1)
             self._lock = None

@@ -13,6 +13,7 @@ from sklearn.base import DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from likelier import optional
 from likelier.data import Arrays, Source
 from likelier.data.chunk import single
 from likelier.data.transforms import Units, log_units, source_in_units
@@ -93,7 +94,7 @@ class MixtureTrials(Displayable, dict[str, Any]):
 
     def to_frame(self) -> Any:
         """The same as a pandas DataFrame."""
-        import pandas as pd
+        pd = optional.pandas()
 
         return pd.DataFrame(dict(self))
 

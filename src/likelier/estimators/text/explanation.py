@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier import optional
 from likelier.array_types import Floats
 from likelier.display import Displayable, Part, Table
 
@@ -79,7 +80,7 @@ class Explanation(Displayable):
         frame : pandas.DataFrame
             Columns "term", "count", and one for each class.
         """
-        import pandas as pd
+        pd = optional.pandas()
 
         at = self.order()
         held = {
@@ -260,7 +261,7 @@ class TopFeatures(Displayable):
         frame : pandas.DataFrame
             Columns "class", "term" and "weight".
         """
-        import pandas as pd
+        pd = optional.pandas()
 
         rows = [
             (label, term, weight)
