@@ -256,8 +256,6 @@ def _replacing_folder(path: Path, *, overwrite: bool) -> Iterator[Path]:
 
 # How good predictions are, where the labels are known: what `likelier predict` reports at the end.
 
-# How good answers are, where the labels are known: what is reported of it at the end.
-
 
 class Evaluator(Protocol):
     """Adds up how good answers are; one for each part, merged."""

@@ -17,7 +17,7 @@ from likelier.data.documents import WordsTerm, beside
 from likelier.data.errors import BadCell, NonFinite
 from likelier.data.labels import Factor, numbers_among
 from likelier.data.matrix import CSR, Block, Columns, Dense
-from likelier.data.table_columns import TableColumn, all_missing, of_kind, warn_of_unseen
+from likelier.data.table_columns import TableColumn, all_missing, of_kind, of_strings, warn_of_unseen
 from likelier.data.transforms import Wrapped
 from likelier.threads import cores
 
@@ -389,16 +389,11 @@ def _as_numbers(term: Term, values: Any) -> Any:
 
 
 def _as_text(term: WordsTerm, values: Any) -> Factor:
-    """A column of texts; one without any value was read as missing numbers."""
-    if isinstance(values, Factor):
-        return values
-    numbers = np.asarray(values, dtype=np.float64)
-    if not np.isnan(numbers).all():
-        number = numbers[~np.isnan(numbers)][0]
-        raise ValueError(
-            f"Input X has numbers in column {term.name!r}, such as {number:g}, which held texts in fit."
-        )
-    return Factor(np.full(len(numbers), -1, dtype=np.int32), np.empty(0, dtype=object))
+    """A column of texts."""
+    return of_strings(
+        values,
+        lambda x: f"Input X has numbers in column {term.name!r}, such as {x:g}, which held texts in fit.",
+    )
 
 
 def as_factor(term: CategoryTerm | CodeTerm, values: Any) -> Factor:

@@ -216,3 +216,17 @@ def warn_of_unseen(unseen: list[tuple[str, Any]], what: str) -> None:
             SkippedWarning,
             stacklevel=outside(),
         )
+
+
+def of_strings(values: Any, refusal: Callable[[float], str]) -> Factor:
+    """A column of strings; one without any value was read as missing numbers.
+
+    refusal: what is wrong with a number in it.
+    """
+    if isinstance(values, Factor):
+        return values
+    numbers = np.asarray(values, dtype=np.float64)
+    there = numbers[~np.isnan(numbers)]
+    if len(there):
+        raise ValueError(refusal(float(there[0])))
+    return Factor(np.full(len(numbers), -1, dtype=np.int32), np.empty(0, dtype=object))
