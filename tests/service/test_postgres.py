@@ -18,6 +18,7 @@ from likelier.service.events import Config
 from likelier.service.models import new_content
 from likelier.service.postgres_store import Conflict, PostgresStore
 from likelier.service.recovery import begin, recovered
+from likelier.service.server import Options, prepared
 from likelier.service.snapshots import captured
 from likelier.service.store import Draft, StoreError
 
@@ -96,6 +97,50 @@ def test_one_process_leads_and_the_next_one_when_it_is_gone(url):
     assert second.last()[0] == 2
     assert second.lead()
     second.close()
+
+
+def test_processes_on_one_log_have_the_same_settings(url):
+    begun(url).close()
+    first, fresh = begun(url), Options(store=url, config=Config(horizon=5.0), fresh=lambda: b"")
+    first.serve()
+    second = PostgresStore(url)
+    with pytest.raises(StoreError, match=r"horizon is None there and 5\.0 here.*the same options"):
+        prepared(second, fresh, print)
+    with pytest.raises(StoreError, match="another --shadow"):
+        prepared(second, Options(store=url, shadow=new_content({"bits": 8})), print)
+    assert second.last()[0] == 2
+    prepared(second, Options(store=url), print)
+    first.close()
+    assert prepared(second, fresh, print).config.horizon == 5.0  # nobody else is there any more
+    second.close()
+
+
+def test_a_process_that_lost_its_connection_still_counts_as_serving(url):
+    first, second = begun(url), PostgresStore(url)
+    first.serve()
+    first._connection.close()
+    assert first.last()[0] == 2  # on a new connection
+    assert not second.alone()
+    first.close()
+    assert second.alone()
+    second.close()
+
+
+def test_a_label_that_is_late_by_the_clock_of_another_process_is_not_logged(url, run):
+    async def body(service):
+        assert (await service.post("/predict", {"x": {"a": 1}, "id": "r"})).status_code == 200
+        assert (await service.post("/predict", {"x": {"a": 1}, "id": "s"})).status_code == 200
+        other = PostgresStore(url)
+        assert (await service.post("/learn", {"id": "s", "y": "no"})).status_code == 200
+        seq, at = other.last()
+        other.append([Draft("ahead", b"{}")], at + 100)
+        answer = await service.post("/learn", {"id": "r", "y": "no"})
+        assert answer.status_code == 410, answer.text
+        assert other.last()[0] == seq + 1
+        assert (await service.post("/learn", {"x": {"a": 1}, "y": "no"})).status_code == 200
+        other.close()
+
+    run(body, path=url, config=Config(horizon=60.0))
 
 
 def test_a_newer_schema_is_refused(url):

@@ -623,4 +623,5 @@ NB_MODULE(LIKELIER_MODULE, m) {
     bind_text(m);
     bind_documents(m);
     bind_tables(m);
+    bind_requests(m);
 }

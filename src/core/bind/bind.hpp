@@ -60,5 +60,6 @@ void bind_cells(nb::module_& m);      // what makes them: dicts, tables, text
 void bind_text(nb::module_& m);       // the last of these
 void bind_documents(nb::module_& m);  // documents as rows of counts
 void bind_tables(nb::module_& m);     // tables as the columns of a design
+void bind_requests(nb::module_& m);   // bodies of requests
 
 }  // namespace likelier

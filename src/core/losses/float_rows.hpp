@@ -276,35 +276,48 @@ class SparseFloats {
     template <int Lanes>
     void several_dots(int64_t first, int64_t count, const float* V, float* s) const {
         using Vector = FloatVector<Lanes>;
-        for (int64_t k0 = 0; k0 < width; k0 += Lanes)
+        const float* x = values.data();
+        const int32_t* column = columns.data();
+        const int64_t* begin = &starts[first];
+        const int64_t wide = width, scores = q;
+        for (int64_t k0 = 0; k0 < wide; k0 += Lanes) {
+            const float* from = V + k0;
             for (int64_t r = 0; r < count; ++r) {
-                Vector sum = load_floats<Lanes>(V + p * width + k0), other = {};
-                int64_t i = starts[first + r];
-                const int64_t stop = starts[first + r + 1];
+                Vector sum = load_floats<Lanes>(from + p * wide), other = {};
+                int64_t i = begin[r];
+                const int64_t stop = begin[r + 1];
                 for (; i + 2 <= stop; i += 2) {
-                    sum += values[i] * load_floats<Lanes>(V + columns[i] * width + k0);
-                    other += values[i + 1] * load_floats<Lanes>(V + columns[i + 1] * width + k0);
+                    sum += x[i] * load_floats<Lanes>(from + column[i] * wide);
+                    other += x[i + 1] * load_floats<Lanes>(from + column[i + 1] * wide);
                 }
-                if (i < stop) sum += values[i] * load_floats<Lanes>(V + columns[i] * width + k0);
+                if (i < stop) sum += x[i] * load_floats<Lanes>(from + column[i] * wide);
                 sum += other;
-                for (int64_t k = k0; k < std::min(q, k0 + Lanes); ++k) s[k * kTileRows + r] = sum[k - k0];
+                for (int64_t k = k0; k < std::min(scores, k0 + Lanes); ++k)
+                    s[k * kTileRows + r] = sum[k - k0];
             }
+        }
     }
 
     template <int Lanes, bool Squared>
     void several_add(int64_t first, int64_t count, const float* b, float* out) const {
+        // Members are read once: the compiler cannot know that what is stored leaves them as they are.
         using Vector = FloatVector<Lanes>;
-        for (int64_t k0 = 0; k0 < width; k0 += Lanes)
+        const float* x = values.data();
+        const int32_t* column = columns.data();
+        const int64_t* begin = &starts[first];
+        const int64_t wide = width, scores = q, last = p;
+        for (int64_t k0 = 0; k0 < wide; k0 += Lanes)
             for (int64_t r = 0; r < count; ++r) {
                 Vector each = {};
-                for (int64_t k = k0; k < std::min(q, k0 + Lanes); ++k) each[k - k0] = b[k * kTileRows + r];
-                const auto to = [&](int64_t j, float x) {
-                    float* at = out + j * width + k0;
-                    store_floats<Lanes>(at, load_floats<Lanes>(at) + x * each);
+                for (int64_t k = k0; k < std::min(scores, k0 + Lanes); ++k)
+                    each[k - k0] = b[k * kTileRows + r];
+                const auto to = [=](int64_t j, float by) {
+                    float* at = out + j * wide + k0;
+                    store_floats<Lanes>(at, load_floats<Lanes>(at) + by * each);
                 };
-                for (int64_t i = starts[first + r]; i < starts[first + r + 1]; ++i)
-                    to(columns[i], Squared ? values[i] * values[i] : values[i]);
-                to(p, 1);
+                const int64_t stop = begin[r + 1];
+                for (int64_t i = begin[r]; i < stop; ++i) to(column[i], Squared ? x[i] * x[i] : x[i]);
+                to(last, 1);
             }
     }
 

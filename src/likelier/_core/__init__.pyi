@@ -693,6 +693,29 @@ class Intake:
     def predict_one(self, learner: Learner, x: Any, /) -> int: ...
     def predict_proba_one(self, learner: Learner, x: Any, /) -> list[float]: ...
 
+class RequestReader:
+    def __init__(
+        self,
+        interactions: Sequence[Sequence[str]],
+        columns: Sequence[str] | None,
+        numbers: Sequence[str],
+        words: Sequence[str],
+    ) -> None: ...
+    def labelled(
+        self, body: bytes, /
+    ) -> tuple[bool, list[str | None], list[bytes | None], list[bytes]] | None: ...
+    def rows(self, rows: list[bytes], codes: NDArray[np.int32], /) -> HashedRows | None: ...
+    def predict(
+        self,
+        learner: Learner,
+        body: bytes,
+        labels: Sequence[str],
+        names: Sequence[str],
+        version: int,
+        most: int,
+        /,
+    ) -> tuple[bytes, int] | None: ...
+
 def key_of(name: str, word: str | None) -> int: ...
 def column_keys(names: list[str], p: int, /) -> NDArray[np.uint64]: ...
 def online_scores(learner: Learner, rows: HashedRows, Z: Floats, /) -> None: ...

@@ -10,7 +10,15 @@ from msgspec import UNSET, UnsetType
 
 from likelier.service import schemas
 from likelier.service.decide import Item
-from likelier.service.events import Action, Config, encode, id_text, label_text, proba_text
+from likelier.service.events import (
+    Action,
+    Config,
+    encode,
+    id_text,
+    label_of,
+    label_text,
+    proba_text,
+)
 from likelier.service.explain import explained
 from likelier.service.http import HTML, PAGE, PLAIN, Limits, Problem, Reply, Route, Router
 from likelier.service.live import Live
@@ -24,7 +32,10 @@ from likelier.service.tokens import Tokens
 from likelier.service.writer import Answered, Learned, Writer
 
 MANY = 200  # rows: more are predicted beside the event loop
+LARGE = 1 << 15  # bytes of a body that is read beside the event loop
 SMALL = 4096  # bytes of a body that names little
+ONE_LEARNED = Learned(1, 0, 0)
+ONE_LEARNED_REPLY = Reply(schemas.encode(schemas.LearnAnswer(*ONE_LEARNED)))
 decode_predict, decode_learn = schemas.predict_decoder.decode, schemas.learn_decoder.decode
 
 
@@ -61,6 +72,19 @@ class Api:
     # ---- predictions ---------------------------------------------------------------------------------
     async def predict(self, body: bytes) -> Reply:
         """One row or many; those with an id are logged before they are answered."""
+        live, most = self.writer.live, self.limits.rows
+        if len(body) <= LARGE:
+            plain = live.served.answer_body(body, live.version, most)
+        else:
+            plain = await asyncio.to_thread(live.served.answer_body, body, live.version, most)
+        if plain is None:
+            return await self._predict_checked(body)
+        answer, rows = plain
+        self.metrics.count("/predict", rows)
+        return Reply(answer)
+
+    async def _predict_checked(self, body: bytes) -> Reply:
+        """A request that is not plain: rows with ids, lists as cells, and all that is refused."""
         asked = decode_predict(body)
         if asked.rows is UNSET:
             if asked.x is UNSET:
@@ -107,7 +131,7 @@ class Api:
 
     async def _logged(self, rows: Sequence[schemas.PredictRow]) -> list[schemas.Answer]:
         """Answers in the order of the log; rows without an id are answered beside it."""
-        items = [Item(id_text(row.id), encode(row.x), None, row.x) for row in rows if row.id is not None]
+        items = [Item(id_text(row.id), encode(row.x)) for row in rows if row.id is not None]
         named: Answered = await self.writer.submit(items)
         answers = iter(named.answers)
         served = self.live.served
@@ -125,27 +149,37 @@ class Api:
     # ---- labels --------------------------------------------------------------------------------------
     async def learn(self, body: bytes) -> Reply:
         """Labels of rows that were predicted, or of rows that come along: durable before this answers."""
-        asked = decode_learn(body)
-        served = self.live.served
+        plain = self.live.served.labelled_rows(body)
+        if plain is None:
+            items = self._items_checked(body)
+        else:
+            many, ids, rows, labels = plain
+            if many:
+                self._few(ids)
+            items = list(map(Item, ids, rows, map(label_of, labels)))
+        self.metrics.count("/learn", len(items))
+        done: Learned = await self.writer.submit(items)
+        if done == ONE_LEARNED:
+            return ONE_LEARNED_REPLY
+        return Reply(schemas.encode(schemas.LearnAnswer(*done)))
+
+    def _items_checked(self, body: bytes) -> list[Item]:
+        """The rows of a request that is not plain, or is refused."""
+        asked, served = decode_learn(body), self.live.served
         if not served.learns:
             raise Problem(
                 409,
-                f"a {served.name} is fitted as a whole and does not learn row by "
-                f"row: it "
-                "is served, and learns nothing. Serve an OnlineClassifier to learn from labels.",
+                f"a {served.name} is fitted as a whole and does not learn row by row: it is served, and "
+                "learns nothing. Serve an OnlineClassifier to learn from labels.",
             )
         if isinstance(asked.rows, UnsetType):
             if isinstance(asked.y, UnsetType):
                 raise Problem(422, 'a label is needed: {"id": ..., "y": ...} or {"x": {...}, "y": ...}')
-            items = [self._item(schemas.LearnRow(asked.y, asked.id, asked.x), served, "")]
-        else:
-            if not (isinstance(asked.x, UnsetType) and isinstance(asked.y, UnsetType) and asked.id is None):
-                raise Problem(422, "a body has either y (with id or x) or rows, not both")
-            self._few(asked.rows)
-            items = [self._item(row, served, f"row {i}: ") for i, row in enumerate(asked.rows)]
-        self.metrics.count("/learn", len(items))
-        done: Learned = await self.writer.submit(items)
-        return Reply(schemas.encode(schemas.LearnAnswer(*done)))
+            return [self._item(schemas.LearnRow(asked.y, asked.id, asked.x), served, "")]
+        if not (isinstance(asked.x, UnsetType) and isinstance(asked.y, UnsetType) and asked.id is None):
+            raise Problem(422, "a body has either y (with id or x) or rows, not both")
+        self._few(asked.rows)
+        return [self._item(row, served, f"row {i}: ") for i, row in enumerate(asked.rows)]
 
     def _item(self, row: schemas.LearnRow, served: Served, where: str) -> Item:
         if isinstance(row.y, float) and not math.isfinite(row.y):
@@ -156,7 +190,7 @@ class Api:
         if row.x is UNSET:
             return Item(id, None, row.y)
         x = served.checked(row.x)
-        return Item(id, encode(x), row.y, x)
+        return Item(id, encode(x), row.y)
 
     # ---- the model -----------------------------------------------------------------------------------
     async def model(self, body: bytes) -> Reply:

@@ -91,6 +91,7 @@ def features_of(raw: bytes) -> dict[str, Any]:
     return _features.decode(raw)
 
 
+@lru_cache(maxsize=1024)
 def label_of(raw: bytes) -> Any:
     """A label, from its JSON."""
     label = _label.decode(raw)
@@ -110,6 +111,12 @@ def action_of(raw: bytes) -> Action:
 def label_text(label: Any) -> str:
     """A label as the name of a member of a JSON object."""
     return label if isinstance(label, str) else encode(label).decode()
+
+
+@lru_cache(maxsize=1024, typed=True)
+def label_json(label: Any) -> bytes:
+    """A label as the log has it."""
+    return encode(label)
 
 
 def id_text(given: str | int) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, Generator, MutableMapping
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ JSON, PLAIN, HTML = (
     b"text/plain; version=0.0.4; charset=utf-8",
     b"text/html; charset=utf-8",
 )
+START, BODY = "http.response.start", "http.response.body"
 BODY_SECONDS = 30.0  # for a body to arrive
 LOCAL = frozenset(["127.0.0.1", "localhost", "[::1]", "testserver"])
 
@@ -101,20 +102,23 @@ class Router:
         try:
             if route is None:
                 raise self._unknown(scope)
-            self._check(dict(scope["headers"]), route)
+            self._check(scope["headers"], route)
             headers = route.headers
             if route.stream is not None:
                 await route.stream(receive, send, SECURE)
                 return
-            body = await _body(receive, route.body) if route.body else b""
-            reply = await route.handle(body)
+            body, kind, status = await route.handle(await _body(receive, route.body) if route.body else b"")
         except Exception as problem:
             found = _problem(problem)
-            reply = Reply(msgspec.json.encode({"error": str(found)}), status=found.status)
+            body, kind, status = msgspec.json.encode({"error": str(found)}), JSON, found.status
             headers = [*SECURE, *found.headers]
-        await _send(send, reply, headers)
+        length = b"content-length", b"%d" % len(body)
+        await send(
+            {"type": START, "status": status, "headers": [(b"content-type", kind), length, *headers]}
+        )
+        await send({"type": BODY, "body": body})
         taken = time.perf_counter() - start
-        self.metrics.request(path if path in self.routes else "other", reply.status, taken)
+        self.metrics.request(path if path in self.routes else "other", status, taken)
 
     def _unknown(self, scope: Scope) -> Problem:
         known = self.routes.get(scope["path"])
@@ -123,9 +127,18 @@ class Router:
         allowed, method = ", ".join(known), scope["method"]
         return Problem(405, f"{method:.20} is not allowed here: {allowed}", [(b"allow", allowed.encode())])
 
-    def _check(self, headers: Mapping[bytes, bytes], route: Route) -> None:
+    def _check(self, headers: Headers, route: Route) -> None:
         """Who asks, from where, and with how long a body."""
-        host, origin = headers.get(b"host", b""), headers.get(b"origin")
+        host, length, origin, token = b"", b"", None, None
+        for name, value in headers:
+            if name == b"host":
+                host = value
+            elif name == b"content-length":
+                length = value
+            elif name == b"origin":
+                origin = value
+            elif name == b"authorization":
+                token = value
         if origin is not None and origin.partition(b"://")[2] != host:
             raise Problem(403, "requests of pages from elsewhere are refused (CORS is off)")
         if self._local and not _is_local(host):
@@ -133,11 +146,10 @@ class Router:
                 403,
                 f"host {host.decode('latin-1')!r:.100} is not this machine: ask for 127.0.0.1 or localhost",
             )
-        length = headers.get(b"content-length", b"")
         if length.isdigit() and int(length) > route.body:
             raise Problem(413, f"a body may have at most {route.body} bytes; got {int(length)}")
-        if route.scope is not None and self.tokens:
-            self._authorise(headers.get(b"authorization"), route.scope)
+        if self.tokens and route.scope is not None:
+            self._authorise(token, route.scope)
 
     def _authorise(self, header: bytes | None, wanted: str) -> None:
         asked = [(b"www-authenticate", b"Bearer")]
@@ -235,12 +247,6 @@ class _Begun:
                 yielded = step()
             except StopIteration as end:
                 return end.value
-
-
-async def _send(send: Send, reply: Reply, headers: Headers) -> None:
-    own = [(b"content-type", reply.kind), (b"content-length", b"%d" % len(reply.body)), *headers]
-    await send({"type": "http.response.start", "status": reply.status, "headers": own})
-    await send({"type": "http.response.body", "body": reply.body})
 
 
 async def _lifespan(scope: Scope, receive: Receive, send: Send) -> None:

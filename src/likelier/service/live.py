@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from likelier import _core
 from likelier.service.events import Action, Config, Event, action_of, label_of, label_text
 from likelier.service.models import OnlineModel, Served
 from likelier.service.shadow import LossCurve, Shadow, record
@@ -42,7 +43,6 @@ class Live:
         self.early: OrderedDict[str, tuple[Any, float]] = OrderedDict()  # labels of rows still to come
         self.curve_ = LossCurve(WINDOW)
         self.judge = StreamEvaluator(self.curve_)
-        self.decoded: dict[int, dict[str, Any]] = {}  # rows of the newest events, by their numbers
         self.shadow: Shadow | None = None
         self.scored: list[str] | None = None  # ids of rows whose losses `curve_` keeps, for a shadow
         self.model: Served | None = None
@@ -105,7 +105,7 @@ class Live:
                 found += self._learn_run(run)
                 run = []
             shadow = self.shadow
-            if self._joins(event):
+            if run or self._joins(event):
                 run.append(event)
             else:
                 found.append(self._apply(event))
@@ -203,39 +203,45 @@ class Live:
     # ---- complete rows -------------------------------------------------------------------------------
     def _learn_run(self, run: list[Event]) -> list[Outcome]:
         """Complete rows in their order; bit for bit what they would teach one by one."""
-        if not run:
-            return []
-        rows, labels, ids = [], [], []
-        for event in run:
-            self.waiting.go(event.at)
-            try:
-                row, label = self._decoded(event), label_of(event.y or b"")
-            except (ValueError, TypeError):
-                self.failed += 1
-                continue
-            rows.append(row)
-            labels.append(label)
-            ids.append(_name(event))
-        if self.scored is not None:
-            self.scored += ids
-        self._learn_rows(rows, labels)
-        self.version = run[-1].seq
+        if run:
+            self._learn_events(run)
+            self.version = run[-1].seq
         return [Outcome(None, LEARNED)] * len(run)
 
-    def _decoded(self, event: Event) -> dict[str, Any]:
-        """The features of a row: as the request had them, if it has just come, which are the same."""
-        row = self.decoded.get(event.seq)
-        return self.served.row(event.x or b"") if row is None else self.served.checked(row)
+    def _learn_events(self, run: list[Event]) -> None:
+        for event in run:
+            self.waiting.go(event.at)
+        labels = [label_of(event.y or b"") for event in run]
+        rows = self.learner.hashed([event.x or b"" for event in run], labels)
+        if rows is None:
+            run, labels, rows = self._hashed_one_by_one(run, labels)
+        if self.scored is not None:
+            self.scored += map(_name, run)
+        self._learn_rows(rows, labels)
 
-    def _learn_rows(self, rows: list[dict[str, Any]], labels: list[Any]) -> None:
-        if not rows:
+    def _hashed_one_by_one(
+        self, run: list[Event], labels: list[Any]
+    ) -> tuple[list[Event], list[Any], "_core.HashedRows"]:
+        """Rows that are not all plain: those that the model can take."""
+        good, rows = [], []
+        for i, event in enumerate(run):
+            try:
+                rows.append(self.served.row(event.x or b""))
+                good.append(i)
+            except (ValueError, TypeError):
+                self.failed += 1
+        labels, model = [labels[i] for i in good], self.learner.model
+        codes = np.array([model.meet(label) for label in labels], dtype=np.int32)
+        return [run[i] for i in good], labels, model.intake.dicts(rows, codes, None)
+
+    def _learn_rows(self, rows: "_core.HashedRows", labels: list[Any]) -> None:
+        if not labels:
             return
         model = self.learner.model
-        codes = np.array([model.meet(label) for label in labels], dtype=np.int32)
-        P = model.learn(model.intake.dicts(rows, codes, None))
-        for label in labels:
+        P = model.learn(rows)
+        for label in dict.fromkeys(labels):
             self.waiting.model.taught.setdefault(label, len(self.waiting.model.taught))
-        self.rows_learned += len(rows)
+        self.rows_learned += len(labels)
         self._evaluate(P, model.labels, labels)
 
     def _evaluate(self, P: Any, known: list[Any], labels: list[Any]) -> None:

@@ -9,14 +9,18 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
+import numpy as np
+
 from likelier import _core
 from likelier.saving.format import Archive
 from likelier.saving.online import NAME, Kept, content_of, kept_in
-from likelier.service.events import features_of
+from likelier.service.events import encode, features_of, label_text
 from likelier.storage import decode
 from likelier.streams.model import Online, Settings
 from likelier.streams.reader import NUMBER, WORD
 
+# Whether the body had many, ids, and rows and labels in JSON.
+LabelledRows = tuple[bool, list[str | None], list[bytes | None], list[bytes]]
 MOST_BITS, CELL = 30, 4  # of Settings.bits; bytes of a weight
 
 
@@ -62,6 +66,15 @@ class Served:
         """The features of a row, from its JSON, checked."""
         return self.checked(features_of(raw))
 
+    # Plain requests are read by native code; None: the request is not plain, and is read by its schema.
+    def answer_body(self, body: bytes, version: int, most: int) -> tuple[bytes, int] | None:
+        """The answer to the body of a `/predict` request whose rows have no ids, and how many they are."""
+        return None
+
+    def labelled_rows(self, body: bytes) -> LabelledRows | None:
+        """The rows of the body of a `/learn` request."""
+        return None
+
     def checked(self, x: dict[str, Any]) -> dict[str, Any]:
         """A row as the model takes it; raises a `RefusedRow` for one that it cannot take."""
         if self._known is not None and not self._known.issuperset(x):
@@ -76,7 +89,10 @@ class Served:
 
 
 class OnlineModel(Served):
-    """A model that learns row by row."""
+    """A model that learns row by row.
+
+    Plain requests are read by native code: rows whose cells are numbers, strings, booleans and null.
+    """
 
     learns, name = True, NAME
 
@@ -86,6 +102,13 @@ class OnlineModel(Served):
         self.model.warned = True  # clipped steps are counted: nobody would see a warning
         kinds = self.model.reading.get("columns", {})
         self._kinds = {name: kind for name, kind in kinds.items() if kind in (NUMBER, WORD)}
+        self._reader = _core.RequestReader(
+            [list(names) for names in self.model.settings.interactions],
+            self.columns,
+            [name for name, kind in self._kinds.items() if kind == NUMBER],
+            [name for name, kind in self._kinds.items() if kind == WORD],
+        )
+        self._in_json: tuple[list[str], list[str]] = [], []  # the labels, as values and as names of members
 
     @property
     def labels(self) -> list[Any]:
@@ -120,6 +143,29 @@ class OnlineModel(Served):
             return labels, [[1.0] * len(labels)] * len(rows)
         P = model.learner.predict(model.intake.dicts(list(rows), None, None))[:, : len(labels)]
         return labels[: P.shape[1]], P.tolist()
+
+    def answer_body(self, body: bytes, version: int, most: int) -> tuple[bytes, int] | None:
+        values, names = self._in_json
+        if len(values) != self.model.K:
+            labels = self.labels
+            values = [encode(label).decode() for label in labels]
+            names = [encode(label_text(label)).decode() for label in labels]
+            self._in_json = values, names
+        return self._reader.predict(self.model.learner, body, values, names, version, most)
+
+    def labelled_rows(self, body: bytes) -> LabelledRows | None:
+        return self._reader.labelled(body)
+
+    def hashed(self, raws: list[bytes], labels: list[Any]) -> "_core.HashedRows | None":
+        """Rows in JSON as the model learns them; None: not all of them are plain, and no label is met."""
+        codes = dict(self.model.codes)
+        found = self._reader.rows(
+            raws, np.array([codes.setdefault(label, len(codes)) for label in labels], dtype=np.int32)
+        )
+        if found is not None and len(codes) > self.model.K:
+            for label in codes:
+                self.model.meet(label)
+        return found
 
     def learn(self, x: dict[str, Any], y: Any, weight: float = 1.0) -> None:
         """One row."""

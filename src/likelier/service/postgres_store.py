@@ -1,6 +1,7 @@
 """The log in a PostgreSQL database, which several processes share."""
 
 import hashlib
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -10,8 +11,9 @@ import psycopg
 from likelier.service.events import Event
 from likelier.service.store import PAGE, SCHEMA, Draft, Known, StoreError, worth_keeping
 
-# Names of advisory locks: of the process that learns, and of a transaction that appends.
-LEADER, APPEND, BEGIN = 0x6C6B6C7201, 0x6C6B6C7202, 0x6C6B6C7203
+# Names of advisory locks: of the process that learns, of a transaction that appends, of a process that
+# starts, and of all that serve, who share it.
+LEADER, APPEND, BEGIN, SERVING = 0x6C6B6C7201, 0x6C6B6C7202, 0x6C6B6C7203, 0x6C6B6C7204
 TABLES = """
 CREATE TABLE IF NOT EXISTS likelier_events (
   seq BIGINT PRIMARY KEY,
@@ -35,7 +37,7 @@ INSERT INTO likelier_schema SELECT {schema} WHERE NOT EXISTS (SELECT 1 FROM like
 
 
 class Conflict(StoreError):
-    """Another process has entered the same id meanwhile."""
+    """What was decided no longer holds: another process has written to the log meanwhile."""
 
 
 class PostgresStore:
@@ -49,7 +51,8 @@ class PostgresStore:
     def __init__(self, url: str, *, read_only: bool = False) -> None:
         self._url = url
         self._connection: psycopg.Connection[Any] | None = None
-        self._leads = False
+        self._leads = self._serving = False
+        self.latest = 0.0  # event time of the newest event that was seen
         with self._failing():
             connection = self._connected()
             if not read_only:
@@ -74,6 +77,8 @@ class PostgresStore:
                 keepalives_idle=5,
                 options="-c synchronous_commit=on -c statement_timeout=60000",
             )
+            if self._serving:
+                self._connection.execute("SELECT pg_advisory_lock_shared(%s)", (SERVING,))
         return self._connection
 
     @contextmanager
@@ -103,6 +108,20 @@ class PostgresStore:
             with self._failing():
                 self._connected().execute("SELECT pg_advisory_unlock(%s)", (BEGIN,))
 
+    def alone(self) -> bool:
+        with self._failing():
+            connection = self._connected()
+            found = connection.execute("SELECT pg_try_advisory_lock(%s)", (SERVING,)).fetchone()
+            free = bool(found and found[0])
+            if free:
+                connection.execute("SELECT pg_advisory_unlock(%s)", (SERVING,))
+            return free
+
+    def serve(self) -> None:
+        with self._failing():
+            self._connected().execute("SELECT pg_advisory_lock_shared(%s)", (SERVING,))
+            self._serving = True
+
     # ---- leading -------------------------------------------------------------------------------------
     def lead(self) -> bool:
         """Whether this process is the one that learns: it is as long as its connection lasts."""
@@ -123,7 +142,8 @@ class PostgresStore:
         found = self._all("SELECT seq, at FROM likelier_events ORDER BY seq DESC LIMIT 1")
         return (int(found[0][0]), float(found[0][1])) if found else (0, 0.0)
 
-    def append(self, drafts: Sequence[Draft], at: float) -> list[Event]:
+    def append(self, drafts: Sequence[Draft], at: float, until: float = math.inf) -> list[Event]:
+        """The drafts as events. A `Conflict`: by the time of the log it is later than `until`."""
         if not drafts:
             return []
         with self._failing():
@@ -132,7 +152,9 @@ class PostgresStore:
                 cursor.execute("SELECT pg_advisory_xact_lock(%s)", (APPEND,))
                 cursor.execute("SELECT seq, at FROM likelier_events ORDER BY seq DESC LIMIT 1")
                 seq, latest = cursor.fetchone() or (0, 0.0)
-                at = max(at, latest)
+                self.latest = at = max(at, latest)
+                if at > until:
+                    raise Conflict("by the clocks of other processes a label is too late")
                 events = [Event(seq + 1 + i, at, *draft) for i, draft in enumerate(drafts)]
                 cursor.executemany(
                     "INSERT INTO likelier_events VALUES (%s, %s, %s, %s, %s, %s)",

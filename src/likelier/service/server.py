@@ -24,6 +24,7 @@ from likelier.service.writer import Writer
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 SWITCH = 1e-4  # seconds after which a thread that is busy lets the other run
+COLLECTED = 20_000, 20, 20  # new objects between collections: most of them go without one
 GRACE = 20  # seconds for requests under way, when asked to end
 
 
@@ -71,15 +72,39 @@ def prepared(store: Store, options: Options, note: Any) -> Live:
             )
     begin(store, options.model, options.config, options.fresh)
     live = recovered(store, note=note)
+    wanted = "" if options.shadow is None else sha_of(options.shadow)
+    there = live.shadow.live.served.sha if live.shadow is not None else ""
+    if (options.config != live.config or wanted != there) and not store.alone():
+        raise StoreError(_differences(options.config, live.config) or _OTHER_SHADOW)
     if options.config != live.config:
         _act(store, live, Action(config=options.config))
-    wanted = "" if options.shadow is None else sha_of(options.shadow)
-    if wanted != (live.shadow.live.served.sha if live.shadow is not None else ""):
+    if wanted != there:
         if options.shadow is not None:
             _check_shadow(options.shadow, live)
             store.put_model(wanted, options.shadow)
         _act(store, live, Action(shadow=wanted))
     return live
+
+
+_OTHER_SHADOW = (
+    "other processes serve this log with another --shadow: start this one with the same, or end the others "
+    "first"
+)
+
+
+def _differences(ours: Config, theirs: Config) -> str:
+    """Why a process may not join those that serve a log with other settings; empty: they are the same."""
+    found = [
+        f"{name} is {getattr(theirs, name)!r} there and {getattr(ours, name)!r} here"
+        for name in Config.__struct_fields__
+        if getattr(ours, name) != getattr(theirs, name)
+    ]
+    if not found:
+        return ""
+    return (
+        f"other processes serve this log with other settings ({'; '.join(found)}): start this one with the "
+        "same options, or end the others first"
+    )
 
 
 def _act(store: Store, live: Live, action: Action) -> None:
@@ -118,6 +143,7 @@ def service(options: Options, note: Any) -> Iterator[tuple[Writer, Api, Any]]:
     try:
         with store.exclusive():
             live = prepared(store, options, note)
+            store.serve()
         writer = _writer_of(store)(
             store,
             live,
@@ -186,4 +212,5 @@ def run(options: Options, note: Any, ready: Any) -> None:
         ready(*sock.getsockname()[:2])
         gc.collect()
         gc.freeze()  # what was loaded stays: collections need not look at it
+        gc.set_threshold(*COLLECTED)
         server.run(sockets=[sock])

@@ -1,10 +1,10 @@
 """The writer of a log that several processes share: one learns, and the others follow its snapshots."""
 
+import math
 import time
 from collections.abc import Sequence
 from typing import Any
 
-from likelier.service.decide import Features
 from likelier.service.events import Event
 from likelier.service.live import LEARNED, Live, Outcome
 from likelier.service.postgres_store import Conflict, PostgresStore
@@ -47,10 +47,13 @@ class SharedWriter(Writer):
                 results.clear()
         raise StoreError("other processes keep writing the same ids: try again")
 
+    def _now(self) -> float:
+        return max(super()._now(), self.store.latest)
+
     def _append(
-        self, drafts: Sequence[Draft], at: float, rows: Sequence[Features | None] = ()
+        self, drafts: Sequence[Draft], at: float, until: float = math.inf
     ) -> tuple[list[Event], list[Outcome]]:
-        events = self.store.append(drafts, at)
+        events = self.store.append(drafts, at, until)
         if not (self._leads and self.store.leads):
             return events, [self._foreseen(event) for event in events]
         found = self._catch_up()

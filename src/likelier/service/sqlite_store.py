@@ -23,8 +23,7 @@ CREATE TABLE events (
   y TEXT,             -- a label, JSON: of this row, or of the earlier row with this id
   action TEXT         -- JSON: another model, another configuration
 ) STRICT;
-CREATE UNIQUE INDEX row_of ON events (id) WHERE id IS NOT NULL AND x IS NOT NULL;
-CREATE UNIQUE INDEX label_of ON events (id) WHERE id IS NOT NULL AND y IS NOT NULL;
+CREATE UNIQUE INDEX of_id ON events (id, x IS NULL) WHERE id IS NOT NULL;
 CREATE TABLE models (sha TEXT PRIMARY KEY, content BLOB NOT NULL) STRICT;
 """
 STATEMENTS = (256, 32, 4, 1)  # rows that are inserted together
@@ -158,6 +157,12 @@ class SqliteStore:
         """Nobody else writes: the lock of the file is held."""
         yield
 
+    def alone(self) -> bool:
+        return True
+
+    def serve(self) -> None:
+        """The lock of the file says so."""
+
     # ---- events --------------------------------------------------------------------------------------
     def last(self) -> tuple[int, float]:
         return self._last
@@ -203,14 +208,15 @@ class SqliteStore:
             marks = ", ".join("?" * len(some))
             with self._failing():
                 rows = self._connection.execute(
-                    f"SELECT id, x, at FROM events WHERE id IN ({marks}) AND x IS NOT NULL", some
+                    f"SELECT id, x, at, y FROM events WHERE id IN ({marks})", some
                 ).fetchall()
-                labels = self._connection.execute(
-                    f"SELECT id, y FROM events WHERE id IN ({marks}) AND y IS NOT NULL", some
-                ).fetchall()
-            found |= {id: Known(_bytes(x), at, None) for id, x, at in rows}
-            for id, y in labels:
-                found[id] = found.get(id, Known(None, None, None))._replace(y=_bytes(y))
+            for id, x, at, y in rows:
+                before = found.get(id, Known(None, None, None))
+                found[id] = Known(
+                    before.x if x is None else _bytes(x),
+                    before.at if x is None else at,
+                    before.y if y is None else _bytes(y),
+                )
         return found
 
     def raws(self, ids: Sequence[str]) -> dict[str, bytes]:

@@ -37,6 +37,12 @@ class Store(Protocol):
 
     shared: bool  # whether several processes may write
 
+    def alone(self) -> bool:
+        """Whether no other process serves this log."""
+
+    def serve(self) -> None:
+        """Be one of those that do, until the store is closed."""
+
     def exclusive(self) -> AbstractContextManager[None]:
         """While this lasts no other process begins to use the log."""
 

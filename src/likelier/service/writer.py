@@ -1,25 +1,28 @@
 """The thread that writes the log and learns: requests of all clients share a commit, then are applied."""
 
 import asyncio
+import math
 import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from likelier.service.decide import Batch, Decided, Features, Item, Refusal
+from likelier.service.decide import Batch, Decided, Item, Refusal
 from likelier.service.events import Event, encode, features_of
 from likelier.service.live import HELD, LEARNED, Live, Outcome
 from likelier.service.snapshots import captured
 from likelier.service.store import Draft, Store, StoreError, worth_keeping
 
+DUPLICATE = "duplicate"
 ROWS = 4096  # of a commit, at most
 TICK = 0.5  # seconds
 GATHERING, GATHERINGS = 0.0004, 8  # seconds to wait for more requests to share a commit; how often
-OBSERVED = 0.02  # seconds between rows that are shown to those who watch
+OBSERVED = 0.1  # seconds between rows that are shown to those who watch
 
 
 class Busy(Exception):
@@ -41,8 +44,7 @@ class Answered(NamedTuple):
     version: int
 
 
-@dataclass
-class Request:
+class Request(NamedTuple):
     """Rows of one client, and who waits for what becomes of them."""
 
     items: Sequence[Item]
@@ -92,6 +94,7 @@ class Writer:
         self.broken: str | None = None  # why it no longer writes
         self._snapshot_events, self._snapshot_seconds = snapshot_events, snapshot_seconds
         self._queue: queue.SimpleQueue[list[Request] | None] = queue.SimpleQueue()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._arrived: list[Request] = []  # in this turn of the event loop
         self._left: deque[Request | None] = deque()  # taken from the queue, and not dealt with
         self._submitted = self._done = 0  # rows; each is counted by one thread alone
@@ -138,7 +141,9 @@ class Writer:
 
     def _enter(self, items: Sequence[Item], work: Callable[[], Any] | None) -> "asyncio.Future[Any]":
         """Requests of one turn of the event loop wake the thread once."""
-        loop = asyncio.get_running_loop()
+        loop = self._loop
+        if loop is None or loop.is_closed():  # asked for once: it takes a system call before Python 3.12
+            loop = self._loop = asyncio.get_running_loop()
         future = loop.create_future()
         if not self._arrived:
             loop.call_soon(self._hand_over)
@@ -221,8 +226,12 @@ class Writer:
 
     def _commit(self, requests: list[Request], results: list[tuple[Request, Any]]) -> None:
         items = [request.items for request in requests]
-        now = self._clock.now()  # of the decisions and of the events: a label that is in time stays so
+        now = self._now()  # of the decisions and of the events: a label that is in time stays so
         batch = Batch(self.store, self.live, items, now)
+        if batch.add_complete([*chain.from_iterable(items)]):
+            done = iter(self._write(batch, now))
+            results += [(request, self._result(request.items, done)) for request in requests]
+            return
         accepted: list[tuple[Request, Decided]] = []
         for request in requests:
             try:
@@ -232,14 +241,14 @@ class Writer:
         outcomes = self._write(batch, now)
         for request, decided in accepted:
             found = [None if place is None else outcomes[place] for place in decided.places]
-            results.append((request, self._result(request.items, found)))
+            results.append((request, self._result(request.items, iter(found))))
 
     def _write(self, batch: Batch, at: float) -> list[Outcome]:
         """The drafts as events, and what became of them."""
         if not batch.drafts:
             return []
         start = time.perf_counter()
-        events, outcomes = self._append(batch.drafts, at, batch.rows)
+        events, outcomes = self._append(batch.drafts, at, batch.until)
         seconds = time.perf_counter() - start
         counted = self.counted
         counted.commits += 1
@@ -250,14 +259,15 @@ class Writer:
         self._observe(events)
         return outcomes
 
+    def _now(self) -> float:
+        """The event time."""
+        return self._clock.now()
+
     def _append(
-        self, drafts: Sequence[Draft], at: float, rows: Sequence[Features | None] = ()
+        self, drafts: Sequence[Draft], at: float, until: float = math.inf
     ) -> tuple[list[Event], list[Outcome]]:
-        """On disk first, then learned. rows: those of the drafts as they were decoded."""
+        """On disk first, then learned. until: when labels among them would be too late."""
         events = self.store.append(drafts, at)
-        self.live.decoded = {
-            event.seq: row for event, row in zip(events, rows, strict=False) if row is not None
-        }
         return events, self._apply(events)
 
     def _observe(self, events: Sequence[Event]) -> None:
@@ -270,13 +280,15 @@ class Writer:
         for observer in self.observers:
             observer(some)
 
-    def _result(self, items: Sequence[Item], found: list[Outcome | None]) -> Any:
+    def _result(self, items: Sequence[Item], found: Iterator[Any]) -> Any:
+        """The answer to a request, whose outcomes come next."""
         if items and items[0].y is None:
-            answers = [self._answer(item, one) for item, one in zip(items, found, strict=True)]
+            answers = [
+                self._answer(item, one) for item, one in zip(items, islice(found, len(items)), strict=True)
+            ]
             return Answered(answers, self.live.version)
-        kinds = ["duplicate" if one is None else one.label for one in found]
-        learned = kinds.count(LEARNED)
-        return Learned(learned, kinds.count("duplicate"), kinds.count(HELD))
+        kinds = [DUPLICATE if one is None else one.label for one in islice(found, len(items))]
+        return Learned(kinds.count(LEARNED), kinds.count(DUPLICATE), kinds.count(HELD))
 
     def _answer(self, item: Item, found: Outcome | None) -> dict[Any, float]:
         if found is not None:
@@ -294,7 +306,7 @@ class Writer:
 
     def act(self, action: Any) -> Event:
         """Log an action and apply it: for work in this thread."""
-        events, _ = self._append([Draft(None, action=encode(action))], self._clock.now())
+        events, _ = self._append([Draft(None, action=encode(action))], self._now())
         return events[0]
 
     def _apply(self, events: Sequence[Event]) -> list[Outcome]:
