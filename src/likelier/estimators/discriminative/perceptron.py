@@ -25,7 +25,8 @@ from likelier.estimators.discriminative.sgd_base import (
 from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.predictions import Contributions
 from likelier.evaluation import BinaryProblem, MistakeBound, mistake_bound
-from likelier.export.describe import NotExpressible, Scored
+from likelier.export.describe import Scored
+from likelier.export.program import NotExpressible
 from likelier.row_solvers.perceptron import (
     AllVotes,
     DrawnVote,
