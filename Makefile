@@ -4,7 +4,7 @@ BIN := .venv/bin
 CORE := $(wildcard src/core/*/*) CMakeLists.txt pyproject.toml
 SANITIZED := build/sanitized
 
-.PHONY: demo docs docs-version images test check compat coverage lint format sanitize race cliffs scale kernels solvers soak serve-load wheel test-wheel test-emulated test-oldest clean help
+.PHONY: demo docs docs-version images test check test-spark compat coverage lint format sanitize race cliffs scale kernels solvers soak serve-load wheel test-wheel test-emulated test-oldest clean help
 
 demo: .venv/.installed ## compare the classifiers on the wine data, and write report.html
 	$(BIN)/likelier compare
@@ -49,6 +49,11 @@ test: lint sanitize check ## all that must pass: lint, sanitize, check
 
 check: .venv/.dev ## the tests alone
 	$(BIN)/python -m pytest -n auto --durations=10 --doctest-modules src/likelier tests
+
+# PySpark is half a gigabyte, and needs Java: `make check` skips these tests where it is not installed.
+test-spark: .venv/.dev ## the tests of Spark, with PySpark and Java
+	$(BIN)/python -m pip install --quiet --group spark
+	$(BIN)/python -m pytest -q tests/laws/test_spark.py
 
 # scikit-learn's own test modules, with likelier's classes in the place of its own: tests/compat.
 COMPAT := tests.test_naive_bayes tests.test_discriminant_analysis mixture.tests.test_gaussian_mixture \

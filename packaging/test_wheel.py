@@ -66,13 +66,13 @@ def tried(interpreter: str, dist: Path, work: Path, *, quick: bool) -> None:
     )
     (wheel,) = (work / "cache").glob("likelier-*.whl")
     _run(*pip, "download", "--quiet", *cache, wheel, env=bare)
-    begun = time.perf_counter()
+    begun, used = time.perf_counter(), os.times()
     _run(*pip, "install", "--quiet", "--no-index", "--find-links", work / "cache", "likelier", env=bare)
-    seconds = time.perf_counter() - begun
+    seconds, now = time.perf_counter() - begun, os.times()
+    cpu = now.children_user + now.children_system - used.children_user - used.children_system
     late = f", which is more than {LIMIT:.0f} s" if seconds > LIMIT else ""
-    print(
-        f"{interpreter}: {wheel.name} and its dependencies installed in {seconds:.1f} s{late}", flush=True
-    )
+    took = f"installed in {seconds:.1f} s ({cpu:.1f} s of a processor){late}"
+    print(f"{interpreter}: {wheel.name} and its dependencies {took}", flush=True)
     _run(python, ROOT / "packaging" / "try_wheel.py", env=bare, cwd=work)
     _from_archive(python, wheel, bare, work)
     _read_only(python, environment, bare)

@@ -3,12 +3,15 @@
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, TypeVar
+from urllib.parse import unquote, urlparse
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from likelier import optional
-from likelier.data.spark import SparkTable, rows_of_table
+from likelier.data.files.scan import scan
+from likelier.data.spark import FEW, NUMBER, ROWS, SparkTable, packed, packed_schema, rows_of_table
 from likelier.estimators import validation
 from likelier.saving.models import content_of, estimator_of
 
@@ -24,8 +27,10 @@ def fit_spark(
     """Fit an estimator to a Spark data frame: rows stay on the cluster, statistics come back.
 
     A partition is a part, as for files and Dask: the result is the same, bit for bit, as that of threads on
-    the same parts. The columns that are needed are kept in memory (`persist`) while the fit reads them, and
-    released when it ends.
+    the same parts. The columns that are needed are kept in memory (`persist`), as blocks of rows in
+    Arrow's format, while the fit reads them, and released when it ends. Of a data frame that is nothing but
+    Parquet files with `file:` paths the tasks read the files themselves: it is fitted as
+    `scan(paths).on(session)`.
 
     Parameters
     ----------
@@ -81,19 +86,60 @@ def fit_spark(
     if not taken:
         raise ValueError("there are no features: the data frame has no columns beside target and weight.")
     names = dict.fromkeys((*taken, *targets, *own))
+    if (paths := _own_files(df, names)) is not None:
+        rows = scan(paths, target=target, weight=weight, features=taken)
+        estimator.fit(rows.on(df.sparkSession))  # type: ignore[attr-defined]
+        return estimator
     places = {name: f"c{i}" for i, name in enumerate(names)}
-    frame = _placed(df, places)
-    kept = not df.is_cached
-    frame = frame.persist() if kept else frame
+    frame = _placed(df, places).mapInArrow(_pack, packed_schema(places.values())).persist()
     try:
         lengths, few = _counted(frame)
         few = few.rename_columns(list(places))
         table = SparkTable(frame, places, tuple(taken), targets, weight, lengths)
         estimator.fit(rows_of_table(table, few))  # type: ignore[attr-defined]
     finally:
-        if kept:
-            frame.unpersist()
+        frame.unpersist()
     return estimator
+
+
+# What a column of a file is, for Spark and for Arrow alike.
+SAME_TYPES = {
+    "double": pa.float64(),
+    "float": pa.float32(),
+    "bigint": pa.int64(),
+    "int": pa.int32(),
+    "smallint": pa.int16(),
+    "tinyint": pa.int8(),
+    "boolean": pa.bool_(),
+    "string": pa.string(),
+}
+
+
+def _own_files(df: Any, names: Iterable[str]) -> list[str] | None:
+    """The files of a data frame that is nothing but these; None: it has to be computed by Spark.
+
+    They are Parquet in a file system that executors read as local, so that tasks can read them without
+    Java, and have all the columns as the data frame has them.
+    """
+    frame = getattr(df, "_jdf", None)  # Spark Connect has none
+    if frame is None:
+        return None
+    plan = frame.queryExecution().optimizedPlan()
+    if plan.getClass().getSimpleName() != "LogicalRelation":
+        return None
+    relation = plan.relation()
+    if relation.getClass().getSimpleName() != "HadoopFsRelation" or (
+        relation.fileFormat().toString() != "Parquet" or relation.partitionSchema().length()
+    ):
+        return None
+    types = dict(df.dtypes)
+    wanted = {name: SAME_TYPES.get(types[name]) for name in names}
+    found = [urlparse(uri) for uri in df.inputFiles()]
+    if None in wanted.values() or not found or any(each.scheme != "file" for each in found):
+        return None
+    paths = sorted(unquote(each.path) for each in found)
+    held = (dict(zip(schema.names, schema.types, strict=True)) for schema in map(pq.read_schema, paths))
+    return paths if all(wanted.items() <= each.items() for each in held) else None
 
 
 def _quoted(name: str) -> str:
@@ -107,41 +153,24 @@ def _placed(df: Any, places: dict[str, str]) -> Any:
     return df.select(*(functions.col(_quoted(name)).alias(place) for name, place in places.items()))
 
 
-def _counted(frame: Any) -> tuple[tuple[int, ...], pa.Table]:
-    """How many rows each partition has, and some of them."""
-    found = {
-        row[0]: (row[1], bytes(row[2])) for row in frame.mapInArrow(_rows_of_partition, COUNTS).collect()
-    }
-    some = [content for rows, content in found.values() if rows]
-    if not some:
-        raise ValueError("the data frame has no rows to fit to.")
-    count = max(found) + 1
-    return tuple(found.get(i, (0, b""))[0] for i in range(count)), pa.ipc.open_stream(some[0]).read_all()
-
-
-COUNTS = "number long, rows long, some binary"
-FEW = 4  # rows that say what columns are
-
-
-def _rows_of_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     from pyspark import TaskContext
 
-    rows, content = 0, b""
-    for batch in batches:
-        rows += batch.num_rows
-        if not content and batch.num_rows:
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, batch.schema) as writer:
-                writer.write_batch(batch.slice(0, FEW))
-            content = sink.getvalue().to_pybytes()
     context = TaskContext.get()
-    number = 0 if context is None else context.partitionId()
-    arrays = [
-        pa.array([number], pa.int64()),
-        pa.array([rows], pa.int64()),
-        pa.array([content], pa.binary()),
-    ]
-    yield pa.RecordBatch.from_arrays(arrays, names=["number", "rows", "some"])
+    return packed(batches, 0 if context is None else context.partitionId())
+
+
+def _counted(frame: Any) -> tuple[tuple[int, ...], pa.Table]:
+    """How many rows each partition has, and some of them."""
+    found: dict[int, int] = {}
+    some: list[bytes] = []
+    for number, rows, few in frame.select(NUMBER, ROWS, FEW).collect():
+        found[number] = found.get(number, 0) + rows
+        if few is not None:
+            some.append(bytes(few))
+    if not found:
+        raise ValueError("the data frame has no rows to fit to.")
+    return tuple(found.get(i, 0) for i in range(max(found) + 1)), pa.ipc.open_stream(some[0]).read_all()
 
 
 # Predictions: a function of columns, which brings the model along as the content of its file.

@@ -15,6 +15,23 @@ MDA, GM = lk.MixtureDiscriminantAnalysis, lk.GaussianMixture
 FAR = (1e300, -1e300, 1e160)
 
 
+def passengers(n: int = 240, seed: int = 11) -> pd.DataFrame:
+    """Numbers, truths and categories, one of which is written in numbers, and what they tell."""
+    rng = np.random.default_rng(seed)
+    found = pd.DataFrame(
+        {
+            "age": rng.normal(40, 10, n).clip(1),
+            "fare": rng.gamma(2, 5, n) + 0.1,
+            "sex": rng.choice(["f", "m"], n),
+            "port": rng.choice(["a", "b's", 'c"'], n),
+            "pclass": rng.integers(1, 4, n),
+            "alone": rng.random(n) < 0.5,
+        }
+    )
+    z = 0.1 * (found["age"] - 40) + 2 * (found["sex"] == "f") - 0.7 * found["pclass"]
+    return found.assign(y=np.where(z + rng.logistic(size=n) > 0, "yes", "no"), value=z**2 + found["fare"])
+
+
 class Case(NamedTuple):
     """A model, and what is known of the rows that it can be asked about."""
 
@@ -168,6 +185,13 @@ def _units(scale: float) -> Callable[[], Any]:
     return scaled
 
 
+def _formula(estimator: Any, formula: str, name: str) -> Case:
+    fit = cache(lambda: quietly(lambda: estimator.from_formula(formula, passengers())))
+    return Case(
+        f"formula, {name}", fit, lambda: passengers(seed=12).loc[:, lambda X: fit().feature_names_in_]
+    )
+
+
 CASES = [
     _gaussian(lk.GaussianNB(), "GaussianNB"),
     _gaussian(LDA(), "LDA"),
@@ -283,5 +307,16 @@ CASES = [
             lambda: (counts()[0], None),
         ),
         lambda: gappy(counts()[0]),
+    ),
+    _formula(lk.LogisticRegression, "y ~ age * sex + C(pclass) * alone + C(alone)", "products"),
+    _formula(lk.LogisticRegression, "y ~ C(port, contr.sum) + sex:port + age:fare - 1", "codings"),
+    _formula(
+        lk.LinearRegression,
+        "value ~ log(fare) + np.log10(fare + 1) + log1p(fare) + log2(fare) + sqrt(fare) + exp(-age / 10) "
+        "+ expm1(-fare) + abs(age - 40) + I(age ** -1.5) + I(1 / (fare + 1)) + square(age) + power(age, 3)",
+        "functions",
+    ),
+    _formula(
+        lk.Ridge, "value ~ poly(age, 3) + poly(fare, 2, raw=True) + scale(age) + center(fare)", "poly"
     ),
 ]

@@ -10,8 +10,7 @@ from export.test_sql import database, database_server  # noqa: F401
 from export.test_standalone import cells_of, compiled  # noqa: F401
 from likelier.data.design import DATE_PARTS
 from likelier.export import c, evaluate, python, sql
-from likelier.export.describe import NotExpressible
-from likelier.export.program import Input, Linear, Number, Program, Sum
+from likelier.export.program import Input, Linear, NotExpressible, Number, Program, Sum
 
 PARTS = ("", *DATE_PARTS)
 # Around ends of years, leap days and weeks of the year before; before 1970, too.

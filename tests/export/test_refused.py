@@ -9,8 +9,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KernelDensity
 
 import likelier as lk
-from likelier.export.describe import NotExpressible, described_density
-from likelier.export.program import Linear, Sum
+from export.models import passengers, quietly
+from likelier.export.describe import described_density
+from likelier.export.program import Linear, NotExpressible, Sum
 from likelier.families.base import Independent
 from likelier.states import ColumnMoments
 
@@ -100,6 +101,27 @@ def test_models_of_hashes_and_texts_are_refused():
     voted = lk.Perceptron(weights="voted", random_state=0).fit(X, y)
     with pytest.raises(NotExpressible, match="weights='average'"):
         voted.to_sql("t")
+
+
+@pytest.mark.parametrize(
+    ("term", "why"),
+    [
+        (
+            "bs(age, df=4)",
+            r"'bs\(age, df=4\)' is computed by likelier alone, in the term 'bs\(age, df=4\)'",
+        ),
+        ("I(age > 30)", "in the term 'I\\(age > 30\\)' of its formula. Exports know columns, C\\(\\)"),
+        ("I(age % 3)", "'age % 3' is computed by likelier alone"),
+        ("I(sex == 'f')", "'sex' is a category in one term and computed with in another"),
+        ("C(pclass) + pclass", "'pclass' is a category in one term and computed with in another"),
+        ("poly(age, 9)", "its degree is above 8"),
+    ],
+)
+@every_writer
+def test_terms_of_formulas_that_exports_do_not_know_are_refused_by_their_names(write, term, why):
+    model = quietly(lambda: lk.LogisticRegression.from_formula(f"y ~ {term}", passengers()))
+    with pytest.raises(NotExpressible, match=why):
+        write(model)
 
 
 def test_gaps_in_a_kernel_density_are_refused():

@@ -1,4 +1,4 @@
-"""A model as one SELECT answers as the model does, in DuckDB, SQLite and PostgreSQL."""
+"""A model as one SELECT answers as the model does, in DuckDB, SQLite and PostgreSQL, and as BigQuery."""
 
 import math
 import sqlite3
@@ -11,7 +11,7 @@ from tests import postgres_server
 import likelier as lk
 from export.models import CASES, LDA, quietly, table
 from likelier.estimators.exports import described
-from likelier.export.describe import NotExpressible
+from likelier.export.program import NotExpressible
 from likelier.export.sql import to_sql
 
 
@@ -90,12 +90,30 @@ class DuckDB(SQLite):
                 )
 
 
+class BigQuery(DuckDB):
+    """BigQuery's dialect as sqlglot reads it, and DuckDB computes it."""
+
+    name = "bigquery"
+
+    def __init__(self):
+        self.sqlglot = pytest.importorskip("sqlglot", reason="sqlglot is not installed")
+        super().__init__()
+
+    def asked(self, statement):
+        (translated,) = self.sqlglot.transpile(statement, read="bigquery", write="duckdb")
+        # What sqlglot leaves as it is: DuckDB's weeks are those of ISO, and its days begin with 0.
+        translated = translated.replace("EXTRACT(ISOWEEK ", "EXTRACT(WEEK ")
+        return super().asked(translated.replace("EXTRACT(DAYOFWEEK ", "1 + EXTRACT(DAYOFWEEK "))
+
+
 class Postgres(SQLite):
     name, real, holds = "postgres", "DOUBLE PRECISION", "%s"
 
     def __init__(self, url):
         self.connection = pytest.importorskip("psycopg", reason="psycopg is not installed").connect(
-            url, autocommit=True
+            url,
+            autocommit=True,
+            prepare_threshold=None,  # the types of what is inserted change from table to table
         )
 
     def rows_of(self, X):
@@ -112,7 +130,7 @@ class Postgres(SQLite):
 database_server = postgres_server.postgres_server
 
 
-@pytest.fixture(scope="module", params=[SQLite, DuckDB, Postgres], ids=lambda kind: kind.name)
+@pytest.fixture(scope="module", params=[SQLite, DuckDB, BigQuery, Postgres], ids=lambda kind: kind.name)
 def database(request):
     given = [request.getfixturevalue("database_server")] if request.param is Postgres else []
     database = request.param(*given)
@@ -220,6 +238,14 @@ def test_names_and_values_are_quoted(estimator, database):
     assert [row[0] for row in rows] == X["largest"].tolist()
 
 
+def test_names_of_columns_are_those_that_bigquery_takes():
+    model = lk.GaussianNB().fit([[0.0], [1.0], [2.0], [3.0]], np.array(["a.b", "a.b", "(c)", "(c)"]))
+    assert "AS `proba_a_b`" in model.to_sql("t", "bigquery")
+    assert 'AS "proba_a.b"' in model.to_sql("t", "duckdb")
+    alike = lk.GaussianNB().fit([[0.0], [1.0], [2.0], [3.0]], np.array(["a.b", "a.b", "a_b", "a_b"]))
+    assert "AS `proba_0`" in alike.to_sql("t", "bigquery")
+
+
 def test_columns_without_names_are_called_by_their_numbers(database):
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(30, 3)), rng.integers(0, 2, 30)
@@ -254,6 +280,9 @@ def test_what_cannot_be_written_says_why():
     X, y = rng.normal(size=(1500, 1)), rng.integers(0, 2, 1500)
     with pytest.raises(NotExpressible, match="is a sum over 1,500 components or kernels"):
         lk.KernelDensityClassifier().fit(X, y).to_sql("t")
+    wide = lk.GaussianNB().fit(rng.normal(size=(4, 10_001)), [0, 0, 1, 1])
+    with pytest.raises(NotExpressible, match="reads 10,001 columns, and tables have at most 10,000"):
+        wide.to_sql("t")
     nul = pd.DataFrame({"a\0b": X[:, 0]})
     with pytest.raises(NotExpressible, match="contains a NUL character"):
         lk.GaussianNB().fit(nul, y).to_sql("t")

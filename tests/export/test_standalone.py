@@ -85,6 +85,9 @@ def cells_of(library, program, row):
             found.append(library.likelier_level(j, None if value is None else value.encode()))
         elif value is None:
             found.append(np.nan)
+        elif each.kind == "category":
+            library.likelier_level_of.restype = ctypes.c_double
+            found.append(library.likelier_level_of(j, ctypes.c_double(float(value))))
         elif each.kind == "date":
             found.append((pd.Timestamp(value) - pd.Timestamp(0)) / pd.Timedelta(days=1))
         else:

@@ -92,6 +92,32 @@ def test_fits_to_data_frames_are_those_of_threads_bit_for_bit(model, features, d
     assert list(other.feature_names_in_) == features
 
 
+def test_a_data_frame_of_parquet_files_is_read_by_the_tasks_themselves(session, df, tmp_path, monkeypatch):
+    folder = tmp_path / "a folder"
+    df.write.parquet(str(folder))
+    held = session.read.parquet(str(folder))
+
+    def fitted(frame):
+        return lk.fit_spark(lk.NaiveBayes(), frame, target="y", weight="w", features=[*NUMBERS, "colour"])
+
+    source = lk.scan(
+        sorted(folder.glob("*.parquet")), target="y", features=[*NUMBERS, "colour"], weight="w"
+    )
+    by_threads = lk.NaiveBayes().fit(source)
+    by_rows = fitted(held.filter("w > 0"))  # computed by Spark
+
+    def computed(*given):
+        raise AssertionError("the rows came through Spark")
+
+    monkeypatch.setattr("likelier.spark._counted", computed)
+    assert_same_model(by_threads, fitted(held))
+    for other in (held.filter("w > 1"), held.withColumn("b", held["a"] * 2), held.union(held)):
+        with pytest.raises(AssertionError, match="came through Spark"):
+            fitted(other)
+    P = [model.predict_proba(table()[[*NUMBERS, "colour"]]) for model in (by_rows, by_threads)]
+    np.testing.assert_allclose(*P, rtol=1e-9)
+
+
 def test_files_are_read_by_tasks_and_merged_by_them_bit_for_bit(session, tmp_path, monkeypatch):
     from likelier.engines import spark
 

@@ -2,6 +2,8 @@
 
 import warnings
 
+import dask
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
@@ -76,6 +78,11 @@ def test_cuts_files_and_workers_change_nothing(tmp_path):
         source = lk.scan(tmp_path / name)
         found.append(lk.DesignMatrix(text=["body"], min_count=2).fit(source))
         assert found[-1].transform(source).p == len(names)
+    parts = dd.from_pandas(frame, npartitions=3)
+    found.append(lk.DesignMatrix(text=["body"], min_count=2).fit(parts))
+    with dask.config.set(scheduler="threads"):
+        lazy = dense(found[-1].transform(parts).compute())
+    np.testing.assert_allclose(lazy, expected, rtol=1e-12, atol=1e-15)
     for one in found:
         assert one.get_feature_names_out().tolist() == names
         np.testing.assert_allclose(dense(one.transform(frame)), expected, rtol=1e-12, atol=1e-15)

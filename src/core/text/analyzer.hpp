@@ -176,7 +176,18 @@ class Analyzer {
         while (at < end) {
             if (length == 0) tidy();
             if (static_cast<uint8_t>(*at) >= 0x80) {
-                at = characters.convert(begin, at, end, take);
+                int64_t more = 0;
+                const char* const run = characters.unchanged_letters(at, end, more);
+                if (more == 0) {
+                    at = characters.convert(begin, at, end, take);
+                    continue;
+                }
+                if (length == 0) start = text.size();
+                length += more;
+                const auto size = static_cast<size_t>(run - at);
+                std::memcpy(text.room(size), at, size);
+                text.resize(text.size() + size);
+                at = run;
                 continue;
             }
             at += ascii_words(at, end, length, start, word);

@@ -29,8 +29,10 @@ struct Document {
 template <class Code>
 void append_codes(const void* data, size_t length, TextBuffer& to) {
     const auto* codes = static_cast<const Code*>(data);
-    to.room(length);
-    for (size_t i = 0; i < length; ++i) to.append(codes[i]);
+    char* const begin = to.room(4 * length);
+    char* at = begin;
+    for (size_t i = 0; i < length; ++i) at = put_code_point(codes[i], at);
+    to.resize(to.size() + static_cast<size_t>(at - begin));
 }
 
 // The text as UTF-8, of which lone surrogates are three bytes; `buffer` holds it if it must be made.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
 #include <new>
 
 #ifdef __linux__
@@ -24,26 +23,20 @@ struct LargePages {
     T* allocate(size_t n) {
         const size_t bytes = n * sizeof(T);
         if (bytes < kLarge) return static_cast<T*>(::operator new(bytes, kLine));
-        void* const at = std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage);
-        if (at == nullptr) throw std::bad_alloc();
+        void* const at = ::operator new(bytes, kPage);
 #ifdef __linux__
         madvise(at, bytes, MADV_HUGEPAGE);
 #endif
         return static_cast<T*>(at);
     }
 
-    void deallocate(T* at, size_t n) {
-        if (n * sizeof(T) < kLarge)
-            ::operator delete(at, kLine);
-        else
-            std::free(at);
-    }
+    void deallocate(T* at, size_t n) { ::operator delete(at, n * sizeof(T) < kLarge ? kLine : kPage); }
 
     bool operator==(const LargePages&) const { return true; }
 
   private:
-    static constexpr size_t kPage = size_t{1} << 21, kLarge = 2 * kPage;
-    static constexpr std::align_val_t kLine{64};
+    static constexpr std::align_val_t kLine{64}, kPage{1 << 21};
+    static constexpr size_t kLarge = size_t{1} << 22;
 };
 
 }  // namespace likelier

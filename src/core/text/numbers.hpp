@@ -10,6 +10,13 @@
 #include <string_view>
 #include <system_error>
 
+#if defined(__APPLE__)
+#include <xlocale.h>
+
+#include <cstdlib>
+#include <string>
+#endif
+
 #include "online/hash.hpp"
 
 namespace likelier {
@@ -102,6 +109,18 @@ inline double out_of_range(const Decimal& d, const char* at) {
     return significant + d.exponent > 0 ? std::numeric_limits<double>::infinity() : 0;
 }
 
+// The number that is nearest to what stands in [at, stop), which has no sign. The library of Apple reads no
+// float64 before macOS 26, but in the locale of C (null) its older function is right, too.
+inline double nearest(const Decimal& d, const char* at) {
+#if defined(__APPLE__)
+    return strtod_l(std::string(at, d.stop).c_str(), nullptr, nullptr);
+#else
+    double x = 0;
+    if (std::from_chars(at, d.stop, x).ec == std::errc::result_out_of_range) x = out_of_range(d, at);
+    return x;
+#endif
+}
+
 // A whole number of up to 2^53 times or over an exact power of ten is rounded once (Clinger 1990).
 inline double value_of(const Decimal& d, const char* at) {
     static constexpr double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -112,9 +131,8 @@ inline double value_of(const Decimal& d, const char* at) {
         const double x = d.exponent < 0 ? m / tens[-d.exponent] : m * tens[d.exponent];
         return d.negative ? -x : x;
     }
-    double x = 0;
     if (*at == '+' || *at == '-') ++at;
-    if (std::from_chars(at, d.stop, x).ec == std::errc::result_out_of_range) x = out_of_range(d, at);
+    const double x = nearest(d, at);
     return d.negative ? -x : x;
 }
 

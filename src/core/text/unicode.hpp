@@ -13,6 +13,7 @@ namespace likelier {
 constexpr uint32_t kCodePoints = 0x110000;
 constexpr size_t kPadding = 16;  // bytes behind a text that may be read
 constexpr uint8_t kWord = 1, kSpace = 2, kCased = 4, kCaseIgnorable = 8;
+constexpr uint8_t kStays = 16;  // whatever its neighbours are; found here
 constexpr uint32_t kCapitalSigma = 0x3A3, kSigma = 0x3C3, kFinalSigma = 0x3C2;
 
 // The code point at `at`, which moves past it. The bytes are UTF-8 by Python's codec, surrogates included.
@@ -45,6 +46,27 @@ inline const char* previous_start(const char* at) {
     return at;
 }
 
+// Writes a code point as UTF-8; gives where the next one goes.
+inline char* put_code_point(uint32_t code, char* to) {
+    const auto rest = [&](int shift) { return static_cast<char>(0x80 | (code >> shift & 0x3F)); };
+    if (code < 0x80) {
+        *to++ = static_cast<char>(code);
+    } else if (code < 0x800) {
+        *to++ = static_cast<char>(0xC0 | code >> 6);
+        *to++ = rest(0);
+    } else if (code < 0x10000) {
+        *to++ = static_cast<char>(0xE0 | code >> 12);
+        *to++ = rest(6);
+        *to++ = rest(0);
+    } else {
+        *to++ = static_cast<char>(0xF0 | code >> 18);
+        *to++ = rest(12);
+        *to++ = rest(6);
+        *to++ = rest(0);
+    }
+    return to;
+}
+
 // Text in the making. kPadding bytes behind it can be read.
 class TextBuffer {
   public:
@@ -61,26 +83,7 @@ class TextBuffer {
 
     void append(uint32_t code) {
         char* const to = room(4);
-        const auto rest = [&](int shift) { return static_cast<char>(0x80 | (code >> shift & 0x3F)); };
-        if (code < 0x80) {
-            to[0] = static_cast<char>(code);
-            used += 1;
-        } else if (code < 0x800) {
-            to[0] = static_cast<char>(0xC0 | code >> 6);
-            to[1] = rest(0);
-            used += 2;
-        } else if (code < 0x10000) {
-            to[0] = static_cast<char>(0xE0 | code >> 12);
-            to[1] = rest(6);
-            to[2] = rest(0);
-            used += 3;
-        } else {
-            to[0] = static_cast<char>(0xF0 | code >> 18);
-            to[1] = rest(12);
-            to[2] = rest(6);
-            to[3] = rest(0);
-            used += 4;
-        }
+        used += static_cast<size_t>(put_code_point(code, to) - to);
     }
 
   private:
@@ -111,6 +114,19 @@ class Characters {
         }
         for (uint32_t code = 0; code < 0x80; ++code) ascii[code] = static_cast<uint8_t>(becomes[code]);
         check_ascii();
+        for (uint32_t code = 0; code < kCodePoints; ++code)
+            if (becomes[code] == code && !(lower && code == kCapitalSigma)) this->flags[code] |= kStays;
+    }
+
+    // The end of the letters from `at` on that stay as they are and are no ASCII; `count`: how many.
+    const char* unchanged_letters(const char* at, const char* end, int64_t& count) const {
+        constexpr uint8_t kBoth = kWord | kStays;
+        for (count = 0; at < end && static_cast<uint8_t>(*at) >= 0x80; ++count) {
+            const char* next = at;
+            if ((flags[next_code_point(next)] & kBoth) != kBoth) break;
+            at = next;
+        }
+        return at;
     }
 
     bool is(uint32_t code, uint8_t what) const { return flags[code] & what; }

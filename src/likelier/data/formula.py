@@ -152,9 +152,10 @@ class FormulaDesign(Design):
     @cached_property
     def _labels(self) -> list[list[str]]:
         """The names of the columns of each term."""
-        return [[x for one in term.products for x in self._named(one)] for term in self.products]
+        return [[x for one in term.products for x in self.named_columns(one)] for term in self.products]
 
-    def _named(self, product: FormulaProduct) -> list[str]:
+    def named_columns(self, product: FormulaProduct) -> list[str]:
+        """The names of the columns of a product."""
         names = [""]
         for i in product.factors:
             names = [f"{a}:{b}" if a else b for b in self.factors[i].labels for a in names]
@@ -186,7 +187,7 @@ class FormulaDesign(Design):
             self.names_in.index(next(name for i in one.factors for name in self.factors[i].columns))
             for term in self.products
             for one in term.products
-            for _ in self._named(one)
+            for _ in self.named_columns(one)
         ]
         return np.array(first, dtype=np.intp)
 

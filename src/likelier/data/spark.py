@@ -1,6 +1,6 @@
 """Spark data frames as sources: a partition is a part, whose rows stay where Spark has them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -13,6 +13,62 @@ from likelier.data.chunk import Part
 from likelier.data.dask import DaskRows, PartitionReader
 from likelier.data.row_numbers import firsts
 from likelier.data.transforms import Partitions
+
+# A data frame is kept as blocks of rows: of each column a cell holds the values of a block, in Arrow's
+# format. Spark turns its rows into columns once, then; a pass is brought bytes, of the columns it needs.
+
+BLOCK_ROWS = 1 << 16
+
+
+def packed(batches: Iterable[pa.RecordBatch], number: int) -> Iterator[pa.RecordBatch]:
+    """The blocks of partition `number`: it, how many rows they have, the first few of all, the columns."""
+    for i, block in enumerate(_blocks(batches)):
+        few = _bytes_of(block.slice(0, FEW_ROWS)) if i == 0 else None
+        cells = [_bytes_of(block.select([name])) for name in block.column_names]
+        arrays = [pa.array([number], pa.int64()), pa.array([block.num_rows], pa.int64())]
+        arrays += [pa.array([cell], pa.binary()) for cell in (few, *cells)]
+        yield pa.RecordBatch.from_arrays(arrays, names=[NUMBER, ROWS, FEW, *block.column_names])
+
+
+NUMBER, ROWS, FEW = "number", "rows", "few"
+FEW_ROWS = 4  # that say what columns are
+
+
+def packed_schema(names: Iterable[str]) -> str:
+    """The columns of blocks, in Spark's words."""
+    columns = ", ".join(f"{name} binary" for name in (FEW, *names))
+    return f"{NUMBER} long, {ROWS} long, {columns}"
+
+
+def _blocks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    held: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        held.append(batch)
+        rows += batch.num_rows
+        if rows >= BLOCK_ROWS:
+            yield pa.Table.from_batches(held)
+            held, rows = [], 0
+    if rows:
+        yield pa.Table.from_batches(held)
+
+
+def _bytes_of(rows: pa.Table) -> memoryview:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows.combine_chunks())
+    return memoryview(sink.getvalue())
+
+
+def unpacked(batches: Sequence[pa.RecordBatch]) -> pa.Table:
+    """The rows of a partition, of those columns whose blocks were brought."""
+    return pa.table({name: _column_of(batches, name) for name in batches[0].schema.names})
+
+
+def _column_of(batches: Iterable[pa.RecordBatch], name: str) -> pa.ChunkedArray:
+    cells = (cell for batch in batches for cell in batch.column(name))
+    held = [pa.ipc.open_stream(cell.as_buffer()).read_all().column(0) for cell in cells]
+    return pa.chunked_array([chunk for column in held for chunk in column.chunks])
 
 
 @dataclass(frozen=True)
@@ -44,7 +100,7 @@ class Brought(NamedTuple):
 class SparkTable:
     """A data frame, what its columns are for, and how many rows each partition has."""
 
-    frame: Any = field(repr=False, compare=False)
+    frame: Any = field(repr=False, compare=False)  # of blocks
     places: dict[str, str]  # of each column: its name in the frame
     features: tuple[str, ...]
     targets: tuple[str, ...]

@@ -15,6 +15,7 @@ import cloudpickle
 import pyarrow as pa
 
 from likelier.data import Chunk, Part, Source
+from likelier.data.spark import unpacked
 from likelier.data.transforms import at_hand, partitions_of
 from likelier.engines.observers import Pass, kind_of, passing
 from likelier.engines.run import Engine, absorb
@@ -24,8 +25,9 @@ from likelier.states.base import Tree, merge_in_order
 S = TypeVar("S", bound=State)
 Batches = Iterable[pa.RecordBatch]
 
-TASKS = 4  # for each core, so that those that are done early find more to do
-MOST_PARTS = 32  # of a task
+RUNS = 4  # for each core, at least: of runs of parts, so that tasks can share them evenly
+MOST_PARTS = 32  # of a run
+WORTH_A_TASK = 16  # parts: to begin a task takes Spark about as long as it takes to read three of them
 MERGED = 8  # states by one task, a power of 2: a subtree of the tree of merges
 MOST_HERE = 64  # states that come to the driver to be merged
 SCHEMA = "number long, content binary"
@@ -82,7 +84,7 @@ class OnePartition:
         if held is None or not rows:
             return
         number, part = held
-        with at_hand(self.reader(pa.Table.from_batches(rows))):
+        with at_hand(self.reader(unpacked(rows))):
             yield guarded(number, partial(self.work, [part]))
 
 
@@ -162,7 +164,7 @@ def submitted(
     # A tree that has come some way goes on part by part.
     length = 1 if first or work is listed else run_length(len(left), cores_of(session))
     count = -(-len(left) // length)
-    ids = session.range(0, count, 1, max(1, count))
+    ids = session.range(0, count, 1, tasks_of(len(left), count, cores_of(session)))
     return ids.mapInArrow(RunOfParts(tuple(left), length, work), SCHEMA), count, length
 
 
@@ -174,11 +176,16 @@ def cores_of(session: Any) -> int:
 
 
 def run_length(parts: int, cores: int) -> int:
-    """2^k parts a task: as many as leave each core its tasks."""
+    """2^k parts a run, which become one state: as many as leave each core its runs."""
     length = 1
-    while length < MOST_PARTS and parts >= 2 * length * TASKS * max(1, cores):
+    while length < MOST_PARTS and parts >= 2 * length * RUNS * max(1, cores):
         length *= 2
     return length
+
+
+def tasks_of(parts: int, runs: int, cores: int) -> int:
+    """How many tasks share the runs: one for each core, or more if there are parts enough for them."""
+    return max(1, min(runs, max(cores, parts // WORTH_A_TASK)))
 
 
 def merged_there(results: Any, start: Callable[[], Any], count: int) -> Any:

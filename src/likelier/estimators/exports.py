@@ -6,8 +6,8 @@ from typing import Any
 from likelier.data.design import Design
 from likelier.estimators import validation
 from likelier.export import c, python, sql
-from likelier.export.describe import NotExpressible, program_of
-from likelier.export.program import Program
+from likelier.export.describe import program_of
+from likelier.export.program import NotExpressible, Program
 from likelier.storing.files import write
 
 WHY_NOT = {

@@ -1,14 +1,33 @@
 """The description of a model as one file of C99 that needs nothing but the mathematical library."""
 
-import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from likelier.export.c_runtime import RUNTIME
-from likelier.export.describe import NotExpressible
-from likelier.export.program import Bin, Code, Indicator, Input, Missing, Number, Program, Sum
-from likelier.export.standalone import Call, Choice, Nested, call_of
+from likelier.export.program import (
+    Bin,
+    Code,
+    Computed,
+    Indicator,
+    Input,
+    Missing,
+    NotExpressible,
+    Number,
+    Program,
+    Sum,
+)
+from likelier.export.standalone import (
+    Call,
+    Choice,
+    Nested,
+    call_of,
+    computed,
+    number_column,
+    number_of,
+    numbers_of,
+)
 
 HEAD = """\
 /* {model} as C99: compile it with -lm, and declare what is not static below in a header of your own.
@@ -25,6 +44,9 @@ HEAD = """\
 #define COLUMNS {columns}
 #define SCORES {K}
 """
+
+
+FUNCTIONS = {"log": "log", "exp": "exp", "sqrt": "sqrt", "abs": "fabs", "power": "pow"}
 
 
 def to_c(program: Program) -> str:
@@ -78,7 +100,10 @@ class _Source:
         """A constant array; its name."""
         array = np.asarray(values)
         kind = "int" if array.dtype.kind in "iub" else "double"
-        cells = ", ".join(str(int(v)) if kind == "int" else _number(v) for v in array.ravel().tolist())
+        if kind == "int":
+            cells = ", ".join(str(int(v)) for v in array.ravel().tolist())
+        else:
+            cells = numbers_of(array.ravel().tolist(), "INFINITY")
         name = f"A{len(self.constants)}"
         held = cells or "0"  # C has no empty arrays
         self.constants.append(f"static const {kind} {name}[{max(1, array.size)}] = {{{held}}};")
@@ -109,13 +134,20 @@ class _Source:
     def _columns(self) -> str:
         lines = ["static void columns_of(const double *cells, double *x) {"]
         for i, column in enumerate(self.program.columns):
-            each = self.program.inputs[column.input]
-            lines.append(f"    x[{i}] = {self._column(column, each)}; /* {_comment(each)} */")
+            about = (
+                _plain(column.name)
+                if isinstance(column, Computed)
+                else _comment(self.program.inputs[column.input])
+            )
+            lines.append(f"    x[{i}] = {self._column(column)}; /* {about} */")
         if not self.program.columns:
             lines.append("    (void)cells; x[0] = 0;")
         return "\n".join([*lines, "}\n"])
 
-    def _column(self, column: Any, each: Input) -> str:
+    def _column(self, column: Any) -> str:
+        if isinstance(column, Computed):
+            return f"{self._use('finite')}({computed(column, self._column, _number, FUNCTIONS)})"
+        each: Input = self.program.inputs[column.input]
         cell = f"cells[{column.input}]"
         part = getattr(column, "part", "")
         if part:
@@ -126,7 +158,7 @@ class _Source:
                 )
             cell = f'{self._use("date_part")}({cell}, "{part}")'
         if isinstance(column, Number):
-            return self._number(column, cell)
+            return number_column(column, cell, self._use, _number)
         count = len(each.levels)
         if isinstance(column, Missing):
             if each.kind != "category":
@@ -142,16 +174,6 @@ class _Source:
             return f"{self._use('coded')}({cell}, {how})"
         assert isinstance(column, Bin)
         return f"{self._use('binned')}({cell}, {self._array(column.cuts)}, {len(column.cuts)})"
-
-    def _number(self, column: Number, cell: str) -> str:
-        found = cell
-        if (column.shift, column.scale) != (0.0, 1.0) or not math.isnan(column.fill):
-            given = ", ".join(map(_number, (column.shift, column.scale, column.fill)))
-            found = f"{self._use('scaled')}({found}, {given})"
-        if (column.low, column.high, column.whole) != (-np.inf, np.inf, False):
-            ends = f"{_number(column.low)}, {_number(column.high)}, {int(column.whole)}"
-            found = f"{self._use('limited')}({found}, {ends})"
-        return found
 
     # ---- sums --------------------------------------------------------------------------------------
     def _sum(self, found: Sum) -> str:
@@ -341,8 +363,11 @@ void likelier_proba(const double *cells, double *p) {{
 def _comment(each: Input) -> str:
     """The name of a column within a comment, whatever is in it."""
     what = {"category": "category", "date": "days since 1970", "bool": "0 or 1", "number": "number"}
-    shown = ascii(each.name).replace("*/", "* /").replace("/*", "/ *")
-    return f"{shown}, {what[each.kind]}"
+    return f"{_plain(each.name)}, {what[each.kind]}"
+
+
+def _plain(name: str) -> str:
+    return ascii(name).replace("*/", "* /").replace("/*", "/ *")
 
 
 def _string(text: str) -> str:
@@ -353,10 +378,4 @@ def _string(text: str) -> str:
     return '"' + "".join(chr(b) if b in plain else f"\\{b:03o}" for b in text.encode()) + '"'
 
 
-def _number(value: float) -> str:
-    value = float(value)
-    if math.isnan(value):
-        return "NAN"
-    if math.isinf(value):
-        return "INFINITY" if value > 0 else "-INFINITY"
-    return repr(value)
+_number = partial(number_of, infinity="INFINITY")

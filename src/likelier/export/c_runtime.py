@@ -11,6 +11,11 @@ class Function(NamedTuple):
 
 
 _ENCODING = {
+    "finite": Function("""\
+static double finite(double value) {
+    return isfinite(value) ? value : NAN;
+}
+"""),
     "scaled": Function("""\
 /* (x - shift) / scale, fill where x is missing */
 static double scaled(double v, double shift, double scale, double fill) {

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from likelier.export.describe import NotExpressible
+from likelier.export.program import NotExpressible
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class Dialect:
     materialized: str = ""
     exponent: bool = False  # whether a number without an exponent is a decimal, with arithmetic of its own
     backslashes: bool = False  # whether strings have escapes, and names stand in backticks
+    refused: str = ""  # characters that no name of a column may have
 
     def identifier(self, name: str) -> str:
         """A name, whatever is in it."""
@@ -30,6 +31,10 @@ class Dialect:
         if self.backslashes:
             return "`" + name.replace("\\", "\\\\").replace("`", "\\`").replace("\n", "\\n") + "`"
         return '"' + name.replace('"', '""') + '"'
+
+    def column(self, name: str) -> str:
+        """What a column of ours is called: without the characters that are refused."""
+        return name.translate(str.maketrans(self.refused, "_" * len(self.refused)))
 
     def literal(self, value: Any) -> str:
         """A value of Python's, as a constant."""
@@ -144,7 +149,9 @@ DIALECTS = {
                 yearday="EXTRACT(DAYOFYEAR FROM {x})",
             ),
             "DATETIME({x}, {zone})",
+            exponent=True,
             backslashes=True,
+            refused='!"$()*,./;?@[\\]^`{}~',
         ),
     )
 }

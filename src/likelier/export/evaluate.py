@@ -17,6 +17,7 @@ from likelier.export.program import (
     Bin,
     Bins,
     Code,
+    Computed,
     Dirichlet,
     Draws,
     GaussianMarginal,
@@ -108,10 +109,37 @@ def columns_of(program: Program, table: Mapping[str, Cells]) -> Floats:
     held = [_cells(each, table[each.name]) for each in program.inputs]
     if not program.columns:
         return np.empty((len(held[0]) if held else 0, 0))
-    return np.stack(
-        [encoded(column, program.inputs[column.input], held[column.input]) for column in program.columns],
-        axis=1,
-    )
+    return np.stack([_column(column, program, held) for column in program.columns], axis=1)
+
+
+OPERATIONS: dict[str, Any] = {
+    "same": np.positive,
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "power": np.power,
+    "log": np.log,
+    "exp": np.exp,
+    "sqrt": np.sqrt,
+    "abs": np.abs,
+}
+
+
+def _column(column: Any, program: Program, held: Sequence[Floats]) -> Floats:
+    if not isinstance(column, Computed):
+        return encoded(column, program.inputs[column.input], held[column.input])
+    with np.errstate(all="ignore"):
+        found = _computed(column, program, held)
+    return np.where(np.isfinite(found), found, np.nan)
+
+
+def _computed(cell: Any, program: Program, held: Sequence[Floats]) -> Any:
+    if isinstance(cell, float):
+        return cell
+    if not isinstance(cell, Computed):
+        return _column(cell, program, held)
+    return OPERATIONS[cell.operation](*(_computed(each, program, held) for each in cell.of))
 
 
 def _cells(each: Input, values: Cells) -> Any:

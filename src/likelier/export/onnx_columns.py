@@ -5,10 +5,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from likelier.export.describe import NotExpressible
 from likelier.export.onnx_dates import part_of
 from likelier.export.onnx_graph import ML, Graph
-from likelier.export.program import Bin, Code, Column, Indicator, Input, Missing, Number, Program
+from likelier.export.program import (
+    Bin,
+    Code,
+    Column,
+    Computed,
+    Indicator,
+    Input,
+    Missing,
+    NotExpressible,
+    Number,
+    Program,
+)
 
 MISSING = ""  # what a missing category is in a tensor of strings, which has no null
 TABLE = "X"  # the one input, where all columns are numbers
@@ -92,7 +102,9 @@ def matrix(graph: Graph, program: Program, found: Cells) -> str:
     for j, column in enumerate(program.columns):
         if isinstance(column, Number):
             continue
-        if program.inputs[column.input].kind == "category" and not isinstance(column, Bin):
+        if isinstance(column, Computed):
+            groups.append(([j], _finite(graph, _computed(graph, program, found, column))))
+        elif program.inputs[column.input].kind == "category" and not isinstance(column, Bin):
             tables.setdefault(column.input, []).append(j)
         else:
             groups.append(([j], _single(graph, program, found, column)))
@@ -122,6 +134,38 @@ def _by_place(column: Column, L: int) -> Any:
         assert isinstance(column, Missing)
         row[L], row[L + 1] = column.unseen, 1.0
     return row
+
+
+# ---- terms of formulas ---------------------------------------------------------------------------
+OPERATIONS = {
+    "add": "Add",
+    "subtract": "Sub",
+    "multiply": "Mul",
+    "divide": "Div",
+    "power": "Pow",
+    "log": "Log",
+    "exp": "Exp",
+    "sqrt": "Sqrt",
+    "abs": "Abs",
+}
+
+
+def _computed(graph: Graph, program: Program, found: Cells, cell: Any) -> str:
+    """A column that is computed from others, (n, 1)."""
+    if isinstance(cell, float):
+        return graph.number([[cell]])
+    if isinstance(cell, Number):
+        return _numbers(graph, program, found, [cell])
+    if isinstance(cell, Code):
+        rows = _by_place(cell, len(program.inputs[cell.input].levels))[:, None]
+        return graph.take(graph.number(rows), graph.reshape(found.places[cell.input], -1), axis=0)
+    assert isinstance(cell, Computed)
+    parts = [_computed(graph, program, found, each) for each in cell.of]
+    return parts[0] if cell.operation == "same" else graph.op(OPERATIONS[cell.operation], *parts)
+
+
+def _finite(graph: Graph, x: str) -> str:
+    return graph.op("Where", graph.op("IsInf", x), graph.number(np.nan), x)
 
 
 # ---- numbers -------------------------------------------------------------------------------------

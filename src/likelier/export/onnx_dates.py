@@ -1,8 +1,7 @@
 """Parts of dates as ONNX operators: from days since 1970 to years, months and hours."""
 
-from likelier.export.describe import NotExpressible
 from likelier.export.onnx_graph import Graph
-from likelier.export.program import Input
+from likelier.export.program import Input, NotExpressible
 
 HOUR, MINUTE, DAY = 3600e6, 60e6, 86_400e6  # microseconds
 EPOCH, FIRST = 719_468.0, 719_162.0  # days from 0000-03-01, and from 0001-01-01, to 1970-01-01

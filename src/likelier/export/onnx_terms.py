@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from likelier.array_types import Floats
-from likelier.export.describe import NotExpressible
 from likelier.export.onnx_graph import Graph
 from likelier.export.program import (
     Bins,
@@ -19,6 +18,7 @@ from likelier.export.program import (
     Linear,
     LogSumExp,
     Lookup,
+    NotExpressible,
     Program,
     Quadratic,
     Ratios,

@@ -15,6 +15,11 @@ from likelier.array_types import Floats
 
 Indices = NDArray[np.intp]
 
+
+class NotExpressible(ValueError):
+    """A model, or a part of one, that an export cannot express."""
+
+
 # Inputs: the columns of a table, as users have them.
 
 
@@ -94,7 +99,19 @@ class Bin:
     part: str = ""
 
 
-Column = Number | Missing | Indicator | Code | Bin
+Operation = Literal["same", "add", "subtract", "multiply", "divide", "power", "log", "exp", "sqrt", "abs"]
+
+
+@dataclass(frozen=True)
+class Computed:
+    """An operation on columns and constants; missing where one of them is, or the result is not finite."""
+
+    name: str  # of a term of a formula; none within another
+    operation: Operation
+    of: tuple["Column | float", ...]
+
+
+Column = Number | Missing | Indicator | Code | Bin | Computed
 
 
 # Terms: what they add to the score of each of K classes.

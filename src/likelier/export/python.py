@@ -2,15 +2,34 @@
 
 import ast
 import inspect
-import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from likelier.export import python_runtime
-from likelier.export.describe import NotExpressible
-from likelier.export.program import Bin, Code, Indicator, Input, Missing, Number, Program, Sum
-from likelier.export.standalone import Call, Choice, Nested, call_of
+from likelier.export.program import (
+    Bin,
+    Code,
+    Computed,
+    Indicator,
+    Input,
+    Missing,
+    NotExpressible,
+    Number,
+    Program,
+    Sum,
+)
+from likelier.export.standalone import (
+    Call,
+    Choice,
+    Nested,
+    call_of,
+    computed,
+    number_column,
+    number_of,
+    numbers_of,
+)
 
 HEAD = '''"""{model}, as plain Python: {what}.
 
@@ -23,6 +42,9 @@ NAN = float("nan")
 INF = float("inf")
 '''
 IMPORTS = "from datetime import date, datetime, timezone\n"
+
+
+FUNCTIONS = {"log": "math.log", "exp": "math.exp", "sqrt": "math.sqrt", "abs": "abs", "power": "pow"}
 
 
 def to_python(program: Program) -> str:
@@ -97,12 +119,18 @@ class _Source:
             '    """The numbers that scores are computed from."""',
             "    return [",
         ]
-        for column in self.program.columns:
-            each = self.program.inputs[column.input]
-            lines.append(f"        {self._column(column, each)},  # {each.name!r}")
+        held = [(self._column(column), self._name_of(column)) for column in self.program.columns]
+        lines += [f"        {code},  # {name!r}" for code, name in held]
         return "\n".join([*lines, "    ]\n"])
 
-    def _column(self, column: Any, each: Input) -> str:
+    def _name_of(self, column: Any) -> str:
+        named: str = column.name if isinstance(column, Computed) else self.program.inputs[column.input].name
+        return named
+
+    def _column(self, column: Any) -> str:
+        if isinstance(column, Computed):
+            return f"{self._use('finite')}(lambda: {computed(column, self._column, _number, FUNCTIONS)})"
+        each: Input = self.program.inputs[column.input]
         cell = f"cells[{column.input}]"
         if each.kind == "date" and not isinstance(column, Code | Indicator):
             part = getattr(column, "part", "")
@@ -110,7 +138,7 @@ class _Source:
             if part:
                 cell = f"{self._use('date_part')}(cells[{column.input}], {part!r}, {each.zone!r})"
         if isinstance(column, Number):
-            return self._number(column, cell)
+            return number_column(column, cell, self._use, _number)
         if isinstance(column, Missing) and each.kind != "category":
             return f"{self._use('is_missing')}({cell})"
         count = len(each.levels)
@@ -125,16 +153,6 @@ class _Source:
             return f"{self._use('coded')}({cell}, {codes}, {others})"
         assert isinstance(column, Bin)
         return f"{self._use('binned')}({cell}, {_literal(column.cuts)})"
-
-    def _number(self, column: Number, cell: str) -> str:
-        found = cell
-        if (column.shift, column.scale) != (0.0, 1.0) or not math.isnan(column.fill):
-            given = ", ".join(map(_number, (column.shift, column.scale, column.fill)))
-            found = f"{self._use('scaled')}({found}, {given})"
-        if (column.low, column.high, column.whole) != (-np.inf, np.inf, False):
-            ends = f"{_number(column.low)}, {_number(column.high)}, {column.whole}"
-            found = f"{self._use('limited')}({found}, {ends})"
-        return found
 
     # ---- sums --------------------------------------------------------------------------------------
     def _sum(self, found: Sum) -> str:
@@ -222,11 +240,7 @@ def _value(value: Any) -> str:
     return repr(value)
 
 
-def _number(value: float) -> str:
-    value = float(value)
-    if math.isnan(value):
-        return "NAN"
-    return repr(value) if math.isfinite(value) else "INF" if value > 0 else "-INF"
+_number = partial(number_of, infinity="INF")
 
 
 def _literal(value: Any) -> str:
@@ -239,4 +253,4 @@ def _literal(value: Any) -> str:
         return f"[{', '.join(map(_literal, array))}]"
     if array.dtype.kind in "iu":
         return repr(array.tolist())
-    return f"[{', '.join(map(_number, array.tolist()))}]"
+    return f"[{numbers_of(array.astype(np.float64).tolist(), 'INF')}]"

@@ -80,6 +80,15 @@ def scaled(value, shift, scale, fill):
     return fill if found != found else found
 
 
+def finite(compute):
+    """A number; NaN where it has no finite value."""
+    try:
+        value = compute()
+    except (ArithmeticError, ValueError):
+        return NAN
+    return value if not isinstance(value, complex) and -INF < value < INF else NAN
+
+
 def limited(value, low, high, whole):
     """NaN outside of the limits."""
     if value != value or value in (INF, -INF):

@@ -11,25 +11,28 @@ from typing import Any
 
 import numpy as np
 
-from likelier.export.describe import NotExpressible
 from likelier.export.dialects import Dialect, dialect_of
 from likelier.export.program import (
     Bin,
     Bins,
     Code,
+    Computed,
     Indicator,
     Linear,
     Lookup,
     Missing,
+    NotExpressible,
     Number,
     Program,
     Sum,
 )
+from likelier.export.sql_expressions import expression
 from likelier.export.sql_terms import LEAST_EXPONENT, lines, minus, total
 from likelier.families.base import LEAST
 from likelier.families.gamma_beta import MOST
 
 OUTPUTS = ("proba", "score", "label")
+MOST_COLUMNS = 10_000  # of a table, as in BigQuery; PostgreSQL and SQLite have fewer
 FAR = 1e100  # beyond which a number is taken for this: its square must be a number
 
 
@@ -37,6 +40,11 @@ def to_sql(program: Program, table: Any, dialect: str, output: str | None, keep:
     """The SELECT of a program; output: None for the most that it has."""
     spoken = dialect_of(dialect)
     output = _output_of(program, output)
+    if len(program.inputs) > MOST_COLUMNS:
+        raise NotExpressible(
+            f"SQL cannot be written: {program.model} reads {len(program.inputs):,} columns, and tables "
+            f"have at most {MOST_COLUMNS:,}. Use to_onnx, to_python or to_c, or fit it to fewer columns."
+        )
     names = [table] if isinstance(table, str) else list(table)
     if not names or not all(isinstance(name, str) and name for name in names):
         raise ValueError(
@@ -61,17 +69,18 @@ def _output_of(program: Program, output: str | None) -> str:
 class _Names:
     """Names of columns, each once: databases compare 63 bytes of them, and not upper and lower case."""
 
-    def __init__(self, taken: Sequence[str]) -> None:
-        self._taken = {self._key(name) for name in taken}
+    def __init__(self, taken: Sequence[str], dialect: Dialect) -> None:
+        self._taken, self._dialect = {self._key(name) for name in taken}, dialect
 
     @staticmethod
     def _key(name: str) -> bytes:
         return name.casefold().encode()[:60]
 
     def new(self, name: str) -> str:
+        name = self._dialect.column(name)
         found, i = name, 2
         while len(found.encode()) > 60 or self._key(found) in self._taken:
-            found, i = f"{name[:12]} ({i})", i + 1
+            found, i = self._dialect.column(f"{name[:12]} ({i})"), i + 1
         self._taken.add(self._key(found))
         return found
 
@@ -82,8 +91,9 @@ class _Writer:
     def __init__(self, program: Program, dialect: Dialect, keep: Sequence[str]) -> None:
         self.program, self.dialect, self.keep = program, dialect, keep
         self.number, self.quoted = dialect.number, dialect.identifier
-        self.names = _Names(keep)
-        self.squared = _has_squares(program.scores)
+        self.names = _Names(keep, dialect)
+        computed = any(isinstance(column, Computed) for column in program.columns)
+        self.squared = computed or _has_squares(program.scores)
         self.remarks: list[str] = []
         self.cells: dict[tuple[int, str], tuple[str, str]] = {}  # of an input, or part of one: name, code
         self.cut: dict[str, str] = {}  # what becomes of numbers that are far away, or of no family's
@@ -149,7 +159,7 @@ class _Writer:
                 return _select(self, [*kept, *zip(one, z, strict=True)], "scores")
             if len(z) == 2:
                 return _select(self, [*kept, ("score", f"{z[1]} - {z[0]}")], "scores")
-            named = [(f"score_{label}", one) for label, one in zip(labels, z, strict=True)]
+            named = list(zip(self._named("score", labels), z, strict=True))
             return _select(self, [*kept, *named], "scores")
         if output == "label":
             best = self._largest(held, "best", z)
@@ -164,9 +174,15 @@ class _Writer:
             parts = [f"CASE WHEN ({whole}) = 0 THEN 1.0 ELSE {part} END" for part in parts]
             whole = f"CASE WHEN ({whole}) = 0 THEN {len(z)}.0 ELSE {whole} END"
         named = [
-            (f"proba_{label}", f"{part} / ({whole})") for label, part in zip(labels, parts, strict=True)
+            (name, f"{part} / ({whole})")
+            for name, part in zip(self._named("proba", labels), parts, strict=True)
         ]
         return _select(self, [*kept, *named], held[-1][0])
+
+    def _named(self, kind: str, labels: list[str]) -> list[str]:
+        """Columns of the answer; by their numbers where labels have no name of their own."""
+        found = [self.dialect.column(f"{kind}_{label}") for label in labels]
+        return found if len(set(found)) == len(set(labels)) else [f"{kind}_{i}" for i in range(len(labels))]
 
     def _shares(self, held: list[Any], z: list[str], labels: list[str]) -> list[str]:
         """What the probabilities are in proportion to."""
@@ -272,11 +288,17 @@ class _Writer:
         if isinstance(one, Number) and one.as_it_is and np.isnan(one.fill):
             return self.cell(one.input, one.part, one)
         if column not in self.features:
-            each = self.program.inputs[one.input]
-            name, code = self._encoded(one, each)
+            if isinstance(one, Computed):
+                name, code = one.name, expression(one, self.dialect, self._of_column)
+            else:
+                name, code = self._encoded(one, self.program.inputs[one.input])
             self.features[column] = self.names.new(name)
             self.encoded.append((self.features[column], code))
         return self.quoted(self.features[column])
+
+    def _of_column(self, one: Any) -> str:
+        """The code of a column within an expression."""
+        return self._encoded(one, self.program.inputs[one.input])[1]
 
     def _encoded(self, one: Any, each: Any) -> tuple[str, str]:
         cell = self.cell(one.input, getattr(one, "part", ""), one if isinstance(one, Number) else None)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from likelier.export.describe import NotExpressible
 from likelier.export.evaluate import dirichlet_scores
 from likelier.export.program import (
     Bins,
@@ -20,6 +19,7 @@ from likelier.export.program import (
     Linear,
     LogSumExp,
     Lookup,
+    NotExpressible,
     Quadratic,
     Ratios,
     Squares,

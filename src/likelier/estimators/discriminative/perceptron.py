@@ -26,7 +26,8 @@ from likelier.estimators.discriminative.weights import Weights
 from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.predictions import Contributions
 from likelier.evaluation import BinaryProblem, MistakeBound, mistake_bound
-from likelier.export.describe import NotExpressible, Scored
+from likelier.export.describe import Scored
+from likelier.export.program import NotExpressible
 from likelier.row_solvers.perceptron import (
     AllVotes,
     DrawnVote,

@@ -26,7 +26,8 @@ from likelier.estimators.base import Estimator
 from likelier.estimators.generative.base import scaling_of, seen_only, units_for, warn_of_skipped
 from likelier.estimators.priors import PosteriorSums, likeliest, warn_of_priors
 from likelier.estimators.sources import by_block, stored
-from likelier.export.describe import NotExpressible, Scored
+from likelier.export.describe import Scored
+from likelier.export.program import NotExpressible
 from likelier.families import Family, Params
 from likelier.links import identity
 from likelier.model import Bayes, ask, log_of

@@ -1,5 +1,6 @@
 """A linear SVM of log count ratios."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from likelier.estimators import validation
 from likelier.estimators.discriminative.linear_svc import LinearSVC
 from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.sources import stored
+from likelier.threads import cores
 
 
 class LogCountSVM(ClassifierMixin, BaseEstimator):
@@ -35,17 +37,17 @@ class LogCountSVM(ClassifierMixin, BaseEstimator):
         X = sparse.csr_matrix(X)
         self.classes_, codes = np.unique(y, return_inverse=True)
         w = validation.weights_of(sample_weight, len(codes))
-        binary = len(self.classes_) == 2
-        found = [
-            self._against_rest(X, codes == k, w) for k in ([1] if binary else range(len(self.classes_)))
-        ]
+        ones = [1] if len(self.classes_) == 2 else range(len(self.classes_))
+        # Each has a matrix of its own, and its solver one thread.
+        with ThreadPoolExecutor(min(cores(), len(ones))) as pool:
+            found = list(pool.map(lambda k: self._against_rest(X, codes == k, w), ones))
         self.coef_ = np.vstack([weights for weights, _ in found])
         self.intercept_ = np.array([bias for _, bias in found])
         return self
 
     def _against_rest(self, X: Any, own: NDArray[np.bool_], w: Floats | None) -> tuple[Floats, float]:
         ratio = log_count_ratio(X, own, w, self.alpha)
-        scaled = X.multiply(ratio).tocsr()
+        scaled = sparse.csr_matrix((X.data * ratio[X.indices], X.indices, X.indptr), shape=X.shape)
         model = LinearSVC(C=self.C).fit(scaled, own.astype(np.int64), w)
         return model.coef_[0] * ratio, float(model.intercept_[0])
 
