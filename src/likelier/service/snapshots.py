@@ -26,7 +26,7 @@ Raws = Callable[[Sequence[str]], Mapping[str, bytes]]  # rows of the log, by id
 
 # ---- out -----------------------------------------------------------------------------------------
 def captured(live: Live) -> Callable[[], bytes]:
-    """The state as it is now; the function makes a file of it, in whichever thread."""
+    """Copy the state; the returned function makes the file, in any thread."""
     models = {"model": _copied(live.served)}
     state = _state(live)
     if live.shadow is not None:
@@ -92,7 +92,7 @@ def _curve(curve: Curve) -> dict[str, Any]:
 
 # ---- in ------------------------------------------------------------------------------------------
 def restored(content: bytes, models: Callable[[str], Served], raws: Raws | None) -> Live:
-    """The learner of a snapshot; a ValueError where it is damaged. raws None: without waiting rows."""
+    """The learner of a snapshot; raises ValueError if it is damaged. raws=None: without waiting rows."""
     try:
         archive = storage.Archive(BytesIO(content))
         require(archive.header.get("format") == FORMAT, "it is not a snapshot")
