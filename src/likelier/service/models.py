@@ -15,7 +15,7 @@ from likelier import _core
 from likelier.saving.format import Archive
 from likelier.saving.online import NAME, Kept, content_of, kept_in
 from likelier.service.events import encode, features_of, label_text
-from likelier.storing.files import decode
+from likelier.storage import decode
 from likelier.streams.model import Online, Settings
 from likelier.streams.reader import NUMBER, WORD
 

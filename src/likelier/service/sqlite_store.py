@@ -11,7 +11,7 @@ from typing import Any
 
 from likelier.service.events import Event
 from likelier.service.store import PAGE, SCHEMA, Draft, Known, StoreError, worth_keeping
-from likelier.storing.files import write
+from likelier.storage import write
 
 APPLICATION = 0x6C6B6C72  # "lklr": the application id in the header of the file
 TABLES = """
