@@ -45,7 +45,10 @@ help: ## this list
 	$(BIN)/python -m pip install --quiet --group dev
 	@touch $@
 
-test: lint sanitize check ## all that must pass: lint, sanitize, check
+# The linters run on one core: beside them the core is built with sanitizers on the other.
+test: .venv/.dev ## all that must pass: lint, sanitize, check
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target lint sanitize
+	@$(MAKE) --no-print-directory check
 
 # Compiled once, also where Python is told to write no bytecode: many tests start programs of their own.
 check: .venv/.dev ## the tests alone

@@ -30,6 +30,8 @@ class Found:
     seconds: float = 0.0
     taken: list[float] = field(default_factory=list)  # seconds, of each request
     statuses: Counter[int] = field(default_factory=Counter)
+    client: float = 0.0  # seconds of CPU that the clients took
+    server: float = 0.0  # and the server
 
     @property
     def rate(self) -> float:
@@ -39,6 +41,16 @@ class Found:
     def quantile(self, q: float) -> float:
         """Of the latency, in milliseconds."""
         return float(np.quantile(self.taken, q)) * 1e3
+
+    @property
+    def server_cpu(self) -> float:
+        """Of the server, in microseconds per request."""
+        return self.server / len(self.taken) * 1e6
+
+    @property
+    def client_share(self) -> float:
+        """The part of the clients in the CPU that both took."""
+        return self.client / (self.client + self.server)
 
     def check(self) -> "Found":
         """All were answered 200."""
@@ -104,4 +116,7 @@ async def _load(port: int, requests: Iterator[bytes], connections: int, seconds:
 def load(port: int, requests: Iterator[bytes], *, connections: int, seconds: float) -> Found:
     """Requests for some seconds, or until there are no more."""
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(_load(port, requests, connections, seconds)).check()
+        before = time.process_time()
+        found = runner.run(_load(port, requests, connections, seconds)).check()
+        found.client = time.process_time() - before
+        return found

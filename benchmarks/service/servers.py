@@ -26,6 +26,11 @@ class Server:
         lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
         return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
 
+    def cpu(self) -> float:
+        """Seconds of CPU that it has taken."""
+        cells = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(cells[11]) + int(cells[12])) / os.sysconf("SC_CLK_TCK")
+
     def get(self, path: str) -> dict[str, object]:
         """What it answers to a GET."""
         return dict(httpx.get(f"http://127.0.0.1:{self.port}{path}", timeout=60).json())

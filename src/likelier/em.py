@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from likelier import _core
 from likelier.array_types import Floats
 from likelier.data import Chunk, Source, by_gaps
-from likelier.data.units import Units
+from likelier.data.transforms import Units
 from likelier.engines import SideState, reached, run
 from likelier.families import Family
 from likelier.families.covariance import precision

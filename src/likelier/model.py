@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from likelier.array_types import Floats, row_weights
 from likelier.data import Chunk, Source
 from likelier.data.errors import TooLarge
-from likelier.data.transforms import cluster_of, innermost
-from likelier.data.units import Units, in_units
+from likelier.data.transforms import Units, cluster_of, in_units, innermost
 from likelier.engines import run
-from likelier.engines.row_numbers import counting
+from likelier.engines.run import counting
 from likelier.families import Params, Support
 from likelier.links import Link, log_softmax, log_sum_exp
 from likelier.scores import InUnits, Scores, write_comparable

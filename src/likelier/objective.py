@@ -11,8 +11,16 @@ from numpy.typing import NDArray
 from likelier import _core
 from likelier.array_types import Floats
 from likelier.data import CSR, Arrays, Block, Dense, Source
-from likelier.data.transforms import MarginOffset, StridedParts, StridedRows, selected
-from likelier.data.units import FAR, Units, largest, needed
+from likelier.data.transforms import (
+    FAR,
+    MarginOffset,
+    StridedParts,
+    StridedRows,
+    Units,
+    largest,
+    needed,
+    selected,
+)
 from likelier.engines import first_chunk, run
 from likelier.losses import Loss
 from likelier.penalties import ElasticNet, Penalty

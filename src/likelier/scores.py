@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from likelier import _core
 from likelier.array_types import Floats
 from likelier.data import CSR, BadCell, Chunk, Dense, NonFinite, by_gaps
-from likelier.data.units import Units, block_in_units, log_units
+from likelier.data.transforms import Units, block_in_units, log_units
 from likelier.states.moments import refuse
 
 

@@ -19,7 +19,7 @@ from likelier.choose_solver import (
     chosen,
 )
 from likelier.data import CSR, Arrays, Dense, Source
-from likelier.data.units import largest, source_in_units
+from likelier.data.transforms import largest, source_in_units
 from likelier.losses import Loss
 from likelier.objective import Objective, glance, mean_near, units_of
 from likelier.penalties import ElasticNet, Penalty

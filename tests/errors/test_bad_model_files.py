@@ -27,7 +27,7 @@ from errors.conftest import X, Y, inside
 from likelier.saving import format
 from likelier.saving.format import describe
 from likelier.saving.models import content_of
-from likelier.storing.files import encode
+from likelier.storage import encode
 
 NB, LDA, QDA = lk.GaussianNB, lk.LinearDiscriminantAnalysis, lk.QuadraticDiscriminantAnalysis
 FRAME = pd.DataFrame(X, columns=["a", "b", "c"])

@@ -8,7 +8,7 @@ import pytest
 
 from export.test_sql import database, database_server  # noqa: F401
 from export.test_standalone import cells_of, compiled  # noqa: F401
-from likelier.data.design import DATE_PARTS
+from likelier.data.table_columns import DATE_PARTS
 from likelier.export import c, evaluate, python, sql
 from likelier.export.program import Input, Linear, NotExpressible, Number, Program, Sum
 

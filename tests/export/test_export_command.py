@@ -3,7 +3,7 @@
 import pytest
 
 import likelier as lk
-from export.models import LDA, quietly, table
+from export.models import LDA, passengers, quietly, table
 from likelier.cli import main
 
 
@@ -35,6 +35,19 @@ def test_a_model_is_written_and_its_answers_are_compared(to, folder, capsys):
     assert main(given) == 2
     assert "exists: --overwrite replaces it" in capsys.readouterr().err
     assert main([*given, "--overwrite"]) == 0
+
+
+@pytest.mark.parametrize("to", ["sql", "python", "c", "sklearn"])
+def test_models_of_formulas_and_of_tables_are_checked(to, tmp_path, capsys):
+    rows = passengers().drop(columns="value")
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    by_formula = lk.LogisticRegression.from_formula("y ~ log(fare) + age * sex + C(pclass)", rows)
+    of_table = quietly(lambda: lk.LogisticRegression().fit(rows.drop(columns="y"), rows["y"]))
+    for name, model in (("formula", by_formula), ("table", of_table)):
+        lk.save(model, tmp_path / f"{name}.lk")
+        out = ["--to", to, "-o", f"{tmp_path}/{name}.{to}"]
+        assert main(["export", f"{tmp_path}/{name}.lk", *out, "--check", f"{tmp_path}/rows.csv"]) == 0
+        assert "check: 240 rows: the largest difference is " in capsys.readouterr().err
 
 
 def test_text_is_printed_by_default(folder, capsys):

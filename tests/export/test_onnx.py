@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 import likelier as lk
 from export.models import CASES, counts, dated, gappy, new_rows, numbers, quietly, table
-from likelier.data.design import DATE_PARTS, TableColumn
+from likelier.data.table_columns import DATE_PARTS, TableColumn
 from likelier.estimators.to_onnx import inputs_of
 
 onnx = pytest.importorskip("onnx")

@@ -375,7 +375,7 @@ def test_what_was_there_stays_if_predict_is_interrupted(model, monkeypatch, caps
     def interrupt(self, table):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("likelier.cli.prediction_files.CSV.write", interrupt)
+    monkeypatch.setattr("likelier.cli.predict_output.CSV.write", interrupt)
     assert main(["predict", "iris.lk", "iris.csv", "-o", "out.csv"]) == 130
     assert capsys.readouterr().err == "likelier: interrupted\n"
     assert Path("out.csv").read_text() == "as it was"

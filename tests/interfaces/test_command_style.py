@@ -36,8 +36,14 @@ def on_a_terminal(arguments, **variables):
     return found.decode().replace("\r\n", "\n")
 
 
-def test_the_best_model_and_headings_stand_out_on_a_terminal():
-    shown = on_a_terminal(COMPARE)
+@pytest.fixture(scope="module")
+def coloured():
+    """A comparison on a terminal that shows colours."""
+    return on_a_terminal(COMPARE)
+
+
+def test_the_best_model_and_headings_stand_out_on_a_terminal(coloured):
+    shown = coloured
     best = next(line for line in shown.split("\n") if "* " in line and "best" not in line)
     assert best.startswith("\x1b[1;32m*")
     assert best.endswith("\x1b[0m")
@@ -46,8 +52,8 @@ def test_the_best_model_and_headings_stand_out_on_a_terminal():
 
 
 @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
-def test_users_can_turn_colour_off(variables):
-    shown, coloured = on_a_terminal(COMPARE, **variables), on_a_terminal(COMPARE)
+def test_users_can_turn_colour_off(variables, coloured):
+    shown = on_a_terminal(COMPARE, **variables)
     assert not ESCAPE.search(shown)
     times = re.compile(r"[\d.]+ m?s")  # differ from run to run, as do the widths of their columns
     plain = [re.sub(r"[ -]+", " ", times.sub("", text)) for text in (shown, ESCAPE.sub("", coloured))]

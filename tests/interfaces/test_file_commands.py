@@ -205,7 +205,7 @@ def test_a_target_that_is_an_id_is_refused(trained, capsys):
 
 
 def test_the_error_of_an_auc_is_its_standard_error(trained, capsys):
-    from likelier.cli.prediction_metrics import auc_deviation
+    from likelier.cli.predict_output import auc_deviation
 
     run("predict", "t.lk", "t.csv", "-o", "out.csv")
     said = capsys.readouterr().err

@@ -18,7 +18,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_
 import likelier as lk
 from likelier.comparison.cross_validate import ReducedFolds, _order, grow_training_rows
 from likelier.plot.axes import color
-from likelier.plot.curves import wilson
+from likelier.plot.evaluation import wilson
 from likelier.plot.mixture import climbed
 
 pytestmark = pytest.mark.usefixtures("closed_figures")

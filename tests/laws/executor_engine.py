@@ -6,7 +6,7 @@ from typing import Any
 
 from likelier.data import Chunk, Part, Source
 from likelier.engines import Engine, Runner, absorb
-from likelier.engines.observers import Pass, kind_of, passing
+from likelier.engines.run import Pass, kind_of, passing
 from likelier.states import State
 from likelier.states.base import Tree
 

@@ -27,8 +27,7 @@ from likelier.data import Chunk, Dense
 from likelier.data.dask import collected
 from likelier.data.transforms import partitions_of
 from likelier.engines import chunks, first_chunk, run
-from likelier.engines.row_numbers import numbered
-from likelier.engines.run import absorb
+from likelier.engines.run import absorb, numbered
 from likelier.model import levels
 from likelier.states import ColumnMoments, LabelTotals
 from likelier.states.base import merge_in_order

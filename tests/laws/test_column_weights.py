@@ -22,7 +22,7 @@ from likelier.engines import run
 from likelier.estimators.generative.column_weights import BIASES, COMMON, Problem
 from likelier.families import DiagonalGaussian
 from likelier.states import ColumnMoments
-from likelier.states.reservoir import Reservoir
+from likelier.states.rows import Reservoir
 
 WEIGHTED = {"weighting": "discriminative"}
 

@@ -14,7 +14,13 @@ import likelier as lk
 from laws.generators import SEEDS
 from likelier.data import Chunk, Dense, NonFinite, OutOfSupport
 from likelier.families import Beta, Dirichlet, Dirichlets, Family, Gamma, MixedFamily, Params
-from likelier.families.gamma_beta import dirichlet_alpha, gamma_shape, log_gap, log_gap_derivative, stirling
+from likelier.families.gamma_beta_dirichlet import (
+    dirichlet_alpha,
+    gamma_shape,
+    log_gap,
+    log_gap_derivative,
+    stirling,
+)
 from likelier.scores import stacked
 from likelier.states.sums import excess
 

@@ -17,8 +17,7 @@ from likelier.data.files import csv
 from likelier.data.files.csv import Delimited, Dialect
 from likelier.data.files.scan import Scan
 from likelier.engines import chunks, run
-from likelier.engines.observers import kind_of
-from likelier.engines.row_numbers import numbered
+from likelier.engines.run import kind_of, numbered
 
 CELLS = st.one_of(
     st.text('ab",;\n\r é€', max_size=9).filter(lambda cell: cell not in ("", " ")),  # missing

@@ -21,8 +21,7 @@ from laws.parts import parts_of
 from laws.test_states import STATES, every_state
 from likelier.data import Arrays, Chunk, Dense, NonFinite
 from likelier.engines import serial, threads
-from likelier.engines.observers import Pass, watching
-from likelier.engines.run import absorb, cores, run
+from likelier.engines.run import Pass, absorb, cores, run, watching
 from likelier.states import Moments
 from likelier.states.base import Tree, merge_in_order
 

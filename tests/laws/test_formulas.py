@@ -11,7 +11,7 @@ from formulaic import model_matrix
 
 import likelier as lk
 from likelier.data import SkippedWarning
-from likelier.estimators.encoding import known_columns
+from likelier.estimators.tables import known_columns
 
 
 def table(n=120, seed=0):

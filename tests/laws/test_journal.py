@@ -26,7 +26,7 @@ from laws.test_states import every_state
 from likelier.data import Arrays, Dense
 from likelier.engines.checkpoint import LARGE, MAGIC, RECORDS, Digests, Journal, changes, restored
 from likelier.saving.models import content_of
-from likelier.storing.files import Archive, Frames, decode, encode, packed
+from likelier.storage import Archive, Frames, decode, encode, packed
 
 RUN, JOURNAL = (import_module(f"likelier.engines.{name}") for name in ("run", "checkpoint"))
 IRIS = load_iris()

@@ -24,7 +24,7 @@ from likelier.data import HashedFolds
 from likelier.data.dask import collected
 from likelier.data.files.csv import Delimited
 from likelier.engines import chunks, run
-from likelier.engines.row_numbers import numbered
+from likelier.engines.run import numbered
 from likelier.states import RowSample
 
 N = 24_000  # more than any sample has

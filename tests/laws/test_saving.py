@@ -37,13 +37,13 @@ from laws.test_estimators import (
 from laws.test_mixtures import DISCRIMINANTS, MIXTURES
 from laws.test_qr import triangle
 from laws.test_states import RAW_LABELS, STATES
+from likelier import storage as values
 from likelier.saving import format, schema
 from likelier.saving.checks import Kind
 from likelier.saving.format import describe
 from likelier.saving.models import _estimator, content_of, saved_forms
 from likelier.saving.schema import CLASSES, RECORDS, check
 from likelier.states import Extent
-from likelier.storing import files as values
 
 REGRESSIONS = [
     lk.LinearRegression(),

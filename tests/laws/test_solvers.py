@@ -24,7 +24,7 @@ from likelier.losses import Loss, criterion, hinge, logistic, softmaxed, squared
 from likelier.objective import Objective, shift_of
 from likelier.penalties import ElasticNet, Penalty
 from likelier.solvers import Iterate, Solution, gradient, newton, run_solver
-from likelier.solvers.lbfgs import Pairs
+from likelier.solvers.newton import Pairs
 from likelier.states import Expansion, MaxRowSum, ScalingSums, Setting
 
 # A new batch solver of smooth problems joins here.

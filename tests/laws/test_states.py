@@ -31,7 +31,7 @@ from laws.generators import (
 )
 from likelier.data import Chunk, Columns, Dense, NonFinite
 from likelier.families import DiagonalGaussian, Histogram, MixedFamily
-from likelier.families.gamma_beta import SinglePart
+from likelier.families.gamma_beta_dirichlet import SinglePart
 from likelier.families.mixed import PooledFamily
 from likelier.states import (
     BinCounts,

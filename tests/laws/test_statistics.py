@@ -34,8 +34,8 @@ from likelier.families import (
 )
 from likelier.scores import Scores, TermWithConstant
 from likelier.states import Statistics
+from likelier.states.base import Scaled
 from likelier.states.counts import edges_of_each
-from likelier.states.units import Scaled
 
 K, P, N = 3, 2, 60
 

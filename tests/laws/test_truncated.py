@@ -8,7 +8,7 @@ import likelier as lk
 from laws.test_solvers import objective_of
 from likelier.losses import logistic
 from likelier.objective import Objective
-from likelier.row_solvers.truncated import native_rows, truncated
+from likelier.row_solvers.newton import native_rows, truncated
 
 PROMISED = 1e-8  # F - F* at tol=1e-4: about 5e-9
 

@@ -36,9 +36,9 @@ LIKELIER_INLINE void reflect(double* tile, int64_t width, int64_t j0, int64_t P,
         tau[i] = 0;
         if (square == 0) continue;
         const double norm = std::sqrt(row[i] * row[i] + square);
-        const double lead = row[i] + norm;
+        const double lead = row[i] + norm, inverse = 1 / lead;  // finite, as a square is above 0
         tau[i] = lead / norm;
-        for (int64_t r = 0; r < kHeight; r += kLanes) store(v + r, load(v + r) / splat(lead));
+        for (int64_t r = 0; r < kHeight; r += kLanes) store(v + r, load(v + r) * splat(inverse));
         row[i] = norm;
         for (int64_t k = i + 1; k < width; ++k) {
             double* c = tile + k * kHeight;
@@ -99,74 +99,82 @@ struct Reflections {
         for (int64_t i = 0; i < kBlock; ++i)
             for (int64_t k = 0; k < kBlock; ++k)
                 W[i * kBlock + k] = i < height && k < width ? R[i * P + k] : 0;
-        for (int64_t v = 0; v < kBlock; v += kPair * kLanes) {
-            for (int64_t i = 0; i < kBlock; i += kHeld) add_inner(C + v, i, &W[i * kBlock + v]);
-            turn(&W[v]);
-            for (int64_t r = 0; r < kHeight; r += kHeld)
-                take_off(&V[r * kBlock], &W[v], C + r * kBlock + v);
-        }
+        int64_t v = 0;  // vectors that hold no column are left out
+        for (; v + kLanes < width; v += kPair * kLanes) apply<kPair>(C + v, &W[v]);
+        if (v < width) apply<1>(C + v, &W[v]);
         for (int64_t i = 0; i < height; ++i)
             if (tau[i] != 0)
                 for (int64_t k = 0; k < width; ++k) R[i * P + k] = W[i * kBlock + k] - R[i * P + k];
     }
 
   private:
+    // The same of some vectors of columns, w (kBlock, kBlock) what R has above them.
+    template <int Vectors>
+    void apply(double* C, double* w) const {
+        for (int64_t i = 0; i < kBlock; i += kHeld) add_inner<Vectors>(C, i, w + i * kBlock);
+        turn<Vectors>(w);
+        for (int64_t r = 0; r < kHeight; r += kHeld) take_off<Vectors>(&V[r * kBlock], w, C + r * kBlock);
+    }
+
     // w += Vᵀ C for kHeld vectors from i on.
+    template <int Vectors>
     void add_inner(const double* C, int64_t i, double* w) const {
-        vd sum[kHeld][kPair];
+        vd sum[kHeld][Vectors];
         LIKELIER_UNROLL
         for (int a = 0; a < kHeld; ++a) LIKELIER_UNROLL
-        for (int b = 0; b < kPair; ++b) sum[a][b] = load(w + a * kBlock + b * kLanes);
+        for (int b = 0; b < Vectors; ++b) sum[a][b] = load(w + a * kBlock + b * kLanes);
         for (int64_t r = 0; r < kHeight; ++r) {
-            vd c[kPair];
+            vd c[Vectors];
             LIKELIER_UNROLL
-            for (int b = 0; b < kPair; ++b) c[b] = load(C + r * kBlock + b * kLanes);
+            for (int b = 0; b < Vectors; ++b) c[b] = load(C + r * kBlock + b * kLanes);
             LIKELIER_UNROLL
             for (int a = 0; a < kHeld; ++a) {
                 const vd v = splat(V[r * kBlock + i + a]);
                 LIKELIER_UNROLL
-                for (int b = 0; b < kPair; ++b) sum[a][b] += v * c[b];
+                for (int b = 0; b < Vectors; ++b) sum[a][b] += v * c[b];
             }
         }
         LIKELIER_UNROLL
         for (int a = 0; a < kHeld; ++a) LIKELIER_UNROLL
-        for (int b = 0; b < kPair; ++b) store(w + a * kBlock + b * kLanes, sum[a][b]);
+        for (int b = 0; b < Vectors; ++b) store(w + a * kBlock + b * kLanes, sum[a][b]);
     }
 
     // w becomes Tᵀ w, from the last row on: each needs those before it.
+    template <int Vectors>
     void turn(double* w) const {
         for (int64_t i = kBlock - 1; i >= 0; --i) {
-            vd sum[kPair] = {};
+            vd sum[Vectors] = {};
             for (int64_t l = 0; l <= i; ++l) {
                 const vd t = splat(T[l * kBlock + i]);
                 LIKELIER_UNROLL
-                for (int b = 0; b < kPair; ++b) sum[b] += t * load(w + l * kBlock + b * kLanes);
+                for (int b = 0; b < Vectors; ++b) sum[b] += t * load(w + l * kBlock + b * kLanes);
             }
             LIKELIER_UNROLL
-            for (int b = 0; b < kPair; ++b) store(w + i * kBlock + b * kLanes, sum[b]);
+            for (int b = 0; b < Vectors; ++b) store(w + i * kBlock + b * kLanes, sum[b]);
         }
     }
 
     // c -= v w for kHeld rows.
+    template <int Vectors>
     static void take_off(const double* v, const double* w, double* c) {
-        vd left[kHeld][kPair];
+        vd left[kHeld][Vectors];
         LIKELIER_UNROLL
         for (int a = 0; a < kHeld; ++a) LIKELIER_UNROLL
-        for (int b = 0; b < kPair; ++b) left[a][b] = load(c + a * kBlock + b * kLanes);
+        for (int b = 0; b < Vectors; ++b) left[a][b] = load(c + a * kBlock + b * kLanes);
         for (int64_t i = 0; i < kBlock; ++i) {
-            vd x[kPair];
+            vd x[Vectors];
             LIKELIER_UNROLL
-            for (int b = 0; b < kPair; ++b) x[b] = load(w + i * kBlock + b * kLanes);
+            for (int b = 0; b < Vectors; ++b) x[b] = load(w + i * kBlock + b * kLanes);
             LIKELIER_UNROLL
             for (int a = 0; a < kHeld; ++a) {
                 const vd u = splat(v[a * kBlock + i]);
                 LIKELIER_UNROLL
-                for (int b = 0; b < kPair; ++b) left[a][b] -= u * x[b];
+                for (int b = 0; b < Vectors; ++b) left[a][b] -= u * x[b];
             }
         }
         LIKELIER_UNROLL
         for (int a = 0; a < kHeld; ++a) LIKELIER_UNROLL
-        for (int b = 0; b < kPair; ++b) store(c + a * kBlock + b * kLanes, left[a][b]);
+        for (int b = 0; b < Vectors; ++b) store(c + a * kBlock + b * kLanes, left[a][b]);
     }
 };
 

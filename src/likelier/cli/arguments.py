@@ -18,7 +18,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from likelier.cli import style
 from likelier.display import some_of
 from likelier.estimators.catalogue import MODELS, command_names
 from likelier.streams.formats import FORMATS, scanned
@@ -36,8 +35,8 @@ MOST_NOTES = 10
 
 def say(message: str, *, error: bool = False) -> None:
     """One line on standard error; the program's name is red before an error."""
-    name = style.styled("likelier:", style.BOLD, *[style.RED] * error, on=sys.stderr)
-    print(f"{name} {style.message(' '.join(message.split()), on=sys.stderr)}", file=sys.stderr)
+    name = styled("likelier:", BOLD, *[RED] * error, on=sys.stderr)
+    print(f"{name} {styled_message(' '.join(message.split()), on=sys.stderr)}", file=sys.stderr)
 
 
 class Terminated(KeyboardInterrupt):
@@ -396,3 +395,42 @@ def in_options(message: str) -> str:
     for pattern, option in _AS_OPTIONS:
         message = pattern.sub(option, message)
     return message
+
+
+# Bold and colour on a terminal; plain text in pipes, in files and where NO_COLOR is set.
+
+BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
+
+
+def coloured(stream: Any) -> bool:
+    """Whether a stream is a terminal that shows colours, and the user has not asked for none."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return stream is not None and stream.isatty()
+
+
+def styled(text: str, *codes: str, on: Any) -> str:
+    """The text in these styles, if the stream shows them."""
+    return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if text and coloured(on) else text
+
+
+def styled_message(text: str, *, on: Any) -> str:
+    """A message, with the word `note` coloured."""
+    if text.startswith("note:"):
+        return styled("note:", YELLOW, on=on) + text.removeprefix("note:")
+    return text
+
+
+def styled_comparison(text: str, *, on: Any) -> str:
+    """The tables of a comparison: headings in bold, the best model in green, the baseline faint."""
+    if not coloured(on):
+        return text
+    lines = text.split("\n")
+    for i, line in enumerate(lines):
+        if i + 1 < len(lines) and re.fullmatch(r"-[- ]+", lines[i + 1]):
+            lines[i] = styled(line, BOLD, on=on)
+        elif re.fullmatch(r"-[- ]+", line) or re.match(r" *\((majority class|mean)\)", line):
+            lines[i] = styled(line, DIM, on=on)
+        elif re.match(r"\* +\S.* {2,}", line):
+            lines[i] = styled(line, BOLD, GREEN, on=on)
+    return "\n".join(lines)

@@ -12,7 +12,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from likelier.cli import style
 from likelier.cli.arguments import (
     add_columns,
     add_table,
@@ -23,6 +22,7 @@ from likelier.cli.arguments import (
     place,
     say,
     spare,
+    styled_comparison,
 )
 from likelier.estimators.catalogue import command_names
 
@@ -95,7 +95,7 @@ def run(options: Namespace) -> None:
             raise ValueError(f"--{name} must be an integer >= {least}; got {value}.")
     report = _report(options)
     if options.save is not None:
-        from likelier.storing.files import place_for
+        from likelier.storage import place_for
 
         place_for(Path(options.save))
     X, y, about = _rows(options, report)
@@ -115,7 +115,7 @@ def run(options: Namespace) -> None:
         print(json.dumps(found.to_dict(), indent=2))
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        print(str(found) if width is None else style.comparison(found.text(width), on=sys.stdout))
+        print(str(found) if width is None else styled_comparison(found.text(width), on=sys.stdout))
     if report is not None:
         _write(found, report, quiet=options.json)
     if options.save is not None:
@@ -167,7 +167,7 @@ def _report(options: Namespace) -> Path | None:
         return None
     if options.report is None and options.json:
         return None
-    from likelier.storing.files import place_for
+    from likelier.storage import place_for
 
     path = Path(options.report or REPORT)
     if path.is_dir():

@@ -99,7 +99,7 @@ def _sklearn(model: Any, path: Any, *, overwrite: bool) -> Any:
 
     import joblib
 
-    from likelier.storing.files import write
+    from likelier.storage import write
 
     if not hasattr(model, "to_sklearn"):
         raise ValueError(f"scikit-learn has no class for a {type(model).__name__}")

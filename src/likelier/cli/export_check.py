@@ -175,14 +175,13 @@ def _c_cell(loaded: Any, j: int, each: Any, value: Any) -> float:
 
 
 def _sklearn(written: Any, model: Any, program: Program, table: pa.Table, options: Namespace) -> Any:
-    if "_design" in vars(model):  # scikit-learn's model takes the columns of the design matrix
-        held = model.design_.transform(table)
-        X = held.toarray() if hasattr(held, "toarray") else held
+    if vars(model).get("_design") is not None:  # a pipeline, whose design matrix takes the table
+        X: Any = table
     else:
         X = np.column_stack([column.to_numpy() for column in table.columns]).astype(np.float64)
     warnings.filterwarnings("ignore", "X does not have valid feature names")
     found = written.predict_proba(X) if program.probable else written.predict(X)
-    return _as_array(np.asarray(found).reshape(len(X), -1).tolist(), program)
+    return _as_array(np.asarray(found).reshape(len(table), -1).tolist(), program)
 
 
 class _Cells(dict[str, Any]):

@@ -62,9 +62,8 @@ def add(commands: Any) -> None:
 
 def run(options: Namespace) -> None:
     """Answer part by part, and say how good the answers are."""
+    from likelier.cli.predict_output import as_json, check_place, in_words
     from likelier.cli.predict_rows import PredictionTables, features_of, plan
-    from likelier.cli.prediction_files import check_place
-    from likelier.cli.prediction_metrics import as_json, in_words
     from likelier.saving.format import describe
     from likelier.saving.models import load
 
@@ -92,7 +91,7 @@ def run(options: Namespace) -> None:
 
 
 def _written(answers: "PredictionTables", options: Namespace) -> "Evaluation | None":
-    from likelier.cli.prediction_files import CSV, opened
+    from likelier.cli.predict_output import CSV, opened
     from likelier.cli.progress import rows_bar
 
     known = answers.plan.source.rows

@@ -15,19 +15,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from likelier.cli.arguments import check_columns, say
-from likelier.cli.prediction_files import Output
-from likelier.cli.prediction_metrics import Evaluator, LabelEvaluator, ValueEvaluator, written
+from likelier.cli.predict_output import Evaluator, LabelEvaluator, Output, ValueEvaluator, written
 from likelier.data import CSR, BadCell, Chunk, Columns, Part, frames
 from likelier.data.design import Designed
 from likelier.data.files.columns import days
 from likelier.data.files.scan import Batches, Scan, find, names_in, scan
 from likelier.data.files.svmlight import TARGET, KeyedRows, SparseScan
 from likelier.display import counted
-from likelier.estimators.encoding import known_source
 from likelier.estimators.online.classifier import OnlineClassifier
 from likelier.estimators.online.rows import worded
 from likelier.estimators.predictions import ClassCodes, class_predictions, decided, probable, takes_blocks
 from likelier.estimators.sources import as_fitted, as_learned, completed, integrates, usable
+from likelier.estimators.tables import known_source
 from likelier.evaluation import (
     Evaluation,
 )

@@ -9,7 +9,7 @@ from typing import Any
 from tqdm import tqdm
 
 from likelier.engines import Pass, watching
-from likelier.engines.row_numbers import PieceRowCounts
+from likelier.engines.run import PieceRowCounts
 from likelier.states import Survey
 
 PATIENCE = 1.0  # seconds before anything is shown

@@ -118,7 +118,7 @@ def run(options: Namespace) -> None:
     # Nothing here multiplies matrices, and the threads of a BLAS take a while to start.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if any(_is_log(path) for path in options.data):
-        from likelier.cli.stream_log import replay
+        from likelier.cli.stream_output import replay
 
         replay(options)
         return

@@ -10,18 +10,10 @@ from scipy import sparse
 from likelier.array_types import Floats, Indices
 from likelier.comparison.rows import Column, Rows
 from likelier.data import CSR, Arrays, Columns, Source
-from likelier.data.design import (
-    AsIs,
-    BinTerm,
-    CategoryTerm,
-    CodeTerm,
-    Design,
-    LeftOut,
-    TableColumn,
-    Term,
-)
-from likelier.data.word_counts import WordsTerm
-from likelier.estimators.encoding import surveyed
+from likelier.data.design import AsIs, BinTerm, CategoryTerm, CodeTerm, Design, LeftOut, Term
+from likelier.data.documents import WordsTerm
+from likelier.data.table_columns import TableColumn
+from likelier.estimators.tables import surveyed
 from likelier.states.design_survey import DesignSettings
 
 Apply = Callable[[Indices], Any]  # these rows, as the model takes them

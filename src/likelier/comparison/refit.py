@@ -12,13 +12,14 @@ from likelier.comparison.models import CandidateModel
 from likelier.comparison.prepare import RECIPES, WORDS, Recipe, SkippedModel, with_texts
 from likelier.comparison.rows import Rows, in_memory
 from likelier.data import Stored, code
-from likelier.data.design import AsIs, Design, Designed, LeftOut, TableColumn, Term
+from likelier.data.design import AsIs, Design, Designed, LeftOut, Term
 from likelier.data.files.svmlight import SparseScan
+from likelier.data.table_columns import TableColumn
 from likelier.estimators.base import table_attributes
 from likelier.estimators.design_matrix import DesignMatrix
-from likelier.estimators.encoding import table_in_parts
 from likelier.estimators.online.classifier import OnlineClassifier
 from likelier.estimators.sources import gathered, stored
+from likelier.estimators.tables import table_in_parts
 from likelier.states.design_survey import DesignSettings
 
 

@@ -15,18 +15,18 @@ from scipy.sparse import csr_matrix
 
 from likelier.array_types import Floats, Indices, rows_that_count
 from likelier.data import CSR, Chunk, Columns, Factor, Source, Widening, columns_of, frames
-from likelier.data.design import DATE, TableColumn
-from likelier.data.design import Kind as TableKind
+from likelier.data.documents import learned_words
 from likelier.data.files.columns import Roles
 from likelier.data.files.scan import Scan
 from likelier.data.row_numbers import keys_of
-from likelier.data.word_counts import learned_words
+from likelier.data.table_columns import DATE, TableColumn
+from likelier.data.table_columns import Kind as TableKind
 from likelier.display import counted, some_of
 from likelier.engines import run
-from likelier.engines.row_numbers import numbered
+from likelier.engines.run import numbered
 from likelier.estimators import validation
-from likelier.estimators.frames import feature_names
 from likelier.estimators.sources import gathered, stored
+from likelier.estimators.tables import feature_names
 from likelier.estimators.validation import missing
 from likelier.model import levels
 from likelier.states import RowSample

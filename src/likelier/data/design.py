@@ -1,96 +1,25 @@
 """Tables of numbers, categories and dates as the columns of a design matrix, once it is known how."""
 
-import re
-import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import groupby, islice, pairwise
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from likelier import _core
 from likelier.array_types import Codes, Floats, Indices
 from likelier.data.chunk import Chunk, Part, Stored
-from likelier.data.errors import BadCell, NonFinite, SkippedWarning
+from likelier.data.documents import WordsTerm, beside
+from likelier.data.errors import BadCell, NonFinite
 from likelier.data.labels import Factor, numbers_among
 from likelier.data.matrix import CSR, Block, Columns, Dense
+from likelier.data.table_columns import TableColumn, all_missing, of_kind, of_strings, warn_of_unseen
 from likelier.data.transforms import Wrapped
-from likelier.data.word_counts import WordsTerm, beside
-from likelier.display import some_of
 from likelier.threads import cores
-from likelier.warning_location import outside
-
-# What the columns of a table are, and what is computed of each before it is encoded.
-
-Kind = Literal["number", "bool", "category", "ordered", "date", "text"]
-CODED = ("category", "text")  # whose cells are codes of strings
-DAY = 86_400e6  # microseconds
-
-DATE_PARTS: dict[str, Callable[[Any], Any]] = {
-    "year": pc.year,
-    "quarter": pc.quarter,
-    "month": pc.month,
-    "week": pc.iso_week,
-    "day": pc.day,
-    "weekday": pc.day_of_week,
-    "yearday": pc.day_of_year,
-    "hour": pc.hour,
-    "minute": pc.minute,
-}
-DAYS = "days"  # the number of days since 1970, as a part beside others
-
-
-@dataclass(frozen=True)
-class TableColumn:
-    """A column of a table: its name, and what it holds."""
-
-    name: str
-    kind: Kind
-    zone: str | None = None  # of dates
-    order: tuple[Any, ...] = ()  # of ordered categories, from the lowest on
-    parts: tuple[str, ...] = ()  # of dates; none: the number of days
-
-    @property
-    def derived_names(self) -> list[str]:
-        """The names of what is computed of it: mostly itself."""
-        return [f"{self.name}.{part}" for part in self.parts] or [self.name]
-
-    def derived(self, values: Any) -> list[Any]:
-        """What is computed of its values: parts of dates, ranks of ordered categories, or themselves."""
-        if self.kind == "ordered" and isinstance(values, Factor):
-            return [self._ranks(values)]
-        if not self.parts:
-            return [values]
-        moments = self._moments(values)
-        return [values if part == DAYS else _numbers(DATE_PARTS[part](moments)) for part in self.parts]
-
-    def _ranks(self, values: Factor) -> Floats:
-        rank = {level: float(i) for i, level in enumerate(self.order)}
-        unseen = [level for level in values.used() if level not in rank]
-        if unseen:
-            _warn_of_unseen([(self.name, unseen[0])], "counted as missing")
-        found = np.array([*(rank.get(level, np.nan) for level in values.levels), np.nan, np.nan])
-        return np.asarray(found[values.codes])
-
-    def _moments(self, days: Floats) -> Any:
-        """Days since 1970 as points in time, by the clock of the zone."""
-        gone = np.isnan(days)
-        ticks = np.where(gone, 0.0, np.round(days * DAY)).astype(np.int64)
-        moments = pa.array(ticks, pa.int64(), mask=gone).cast(pa.timestamp("us"))
-        if self.zone is None:
-            return moments
-        return pc.local_timestamp(moments.cast(pa.timestamp("us", tz=self.zone)))
-
-
-def _numbers(column: Any) -> Floats:
-    return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
-
 
 # How each derived column is encoded.
 
@@ -365,8 +294,8 @@ class Design:
             rare = {term.name for term in self.terms if isinstance(term, CategoryTerm) and term.rare >= 0}
             as_zeros = [pair for pair in new if pair[0] not in rare]
             as_rare = [pair for pair in new if pair[0] in rare]
-            _warn_of_unseen(as_zeros, "all of their indicators are 0")
-            _warn_of_unseen(as_rare, "counted as rare")
+            warn_of_unseen(as_zeros, "all of their indicators are 0")
+            warn_of_unseen(as_rare, "counted as rare")
 
     def rows(
         self, X: Columns, *, sparse: bool | None = None, threads: int = 1, quiet: bool = False
@@ -453,65 +382,18 @@ def _renamed(term: Term, name: str, of_column: str) -> Term:
     return replace(term, name=name)
 
 
-def of_kind(column: TableColumn, values: Any) -> Any:
-    """The values of a column, refused where they are of another kind than in fit."""
-    if column.kind in (*CODED, "ordered"):
-        return values
-    if isinstance(values, Factor):
-        dated = column.kind == "date"
-        return _dated(column.name, values) if dated else _all_missing(column.name, values, "held numbers")
-    return values
-
-
-DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z?)?")
-
-
-def _dated(name: str, factor: Factor) -> Floats:
-    """Dates that are written as text, as days since 1970."""
-    texts = [str(level) for level in factor.levels]
-    odd = next((text for text in texts if not DATE.fullmatch(text)), None)
-    if odd is not None and odd in map(str, factor.used()):
-        raise ValueError(
-            f"Input X has categories in column {name!r}, such as {odd!r}, which held dates in fit: write "
-            "dates as 2026-01-31, or 2026-01-31T12:00."
-        )
-    days = [date_in(text) if DATE.fullmatch(text) else np.nan for text in texts]
-    return np.asarray(np.array([*days, np.nan])[factor.codes])
-
-
-def date_in(text: str) -> float:
-    """Days since 1970 of a date in text."""
-    moment = np.datetime64(text.rstrip("Z").replace(" ", "T"), "us")
-    return float(moment.astype(np.int64) / DAY)
-
-
-def _all_missing(name: str, factor: Factor, held: str) -> Floats:
-    """A column of categories for one of numbers: nothing but missing cells is allowed."""
-    used = factor.used()
-    if len(used):
-        raise ValueError(
-            f"Input X has categories in column {name!r}, such as {used[0]!r}, which {held} in fit."
-        )
-    return np.full(len(factor), np.nan)
-
-
 def _as_numbers(term: Term, values: Any) -> Any:
     if isinstance(values, Factor):
-        return _all_missing(term.name, values, "held numbers")
+        return all_missing(term.name, values, "held numbers")
     return values
 
 
 def _as_text(term: WordsTerm, values: Any) -> Factor:
-    """A column of texts; one without any value was read as missing numbers."""
-    if isinstance(values, Factor):
-        return values
-    numbers = np.asarray(values, dtype=np.float64)
-    if not np.isnan(numbers).all():
-        number = numbers[~np.isnan(numbers)][0]
-        raise ValueError(
-            f"Input X has numbers in column {term.name!r}, such as {number:g}, which held texts in fit."
-        )
-    return Factor(np.full(len(numbers), -1, dtype=np.int32), np.empty(0, dtype=object))
+    """A column of texts."""
+    return of_strings(
+        values,
+        lambda x: f"Input X has numbers in column {term.name!r}, such as {x:g}, which held texts in fit.",
+    )
 
 
 def as_factor(term: CategoryTerm | CodeTerm, values: Any) -> Factor:
@@ -540,16 +422,6 @@ def as_factor(term: CategoryTerm | CodeTerm, values: Any) -> Factor:
             f"were of another type, such as {some!r}."
         )
     return found
-
-
-def _warn_of_unseen(unseen: list[tuple[str, Any]], what: str) -> None:
-    if unseen:
-        some = some_of([f"{name!r} (such as {level!r})" for name, level in unseen])
-        warnings.warn(
-            f"Input X has categories that were not in fit, in column {some}: {what}.",
-            SkippedWarning,
-            stacklevel=outside(),
-        )
 
 
 # Names that know the design that made their columns.

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from likelier.array_types import Codes, Floats, Indices
-from likelier.data.design import Design, DesignNames, as_factor, of_kind
+from likelier.data.design import Design, DesignNames, as_factor
 from likelier.data.errors import NonFinite, NoValue
 from likelier.data.expressions import Basis, States, parsed, value_of
 from likelier.data.labels import Factor
 from likelier.data.matrix import CSR, Block, Columns, Dense
+from likelier.data.table_columns import of_kind
 
 # While the shape of a prediction is found by rows that are made up, of which no formula can know whether
 # its functions have a value there: all columns are 0.

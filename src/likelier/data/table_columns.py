@@ -1,17 +1,92 @@
 """Frames with categories and dates: what their columns are, and the columns themselves."""
 
-from collections.abc import Sequence
-from typing import Any
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from likelier.array_types import Floats
 from likelier.data import frames
-from likelier.data.design import DAY, TableColumn
+from likelier.data.errors import SkippedWarning
 from likelier.data.files.columns import days
 from likelier.data.labels import Factor
 from likelier.data.matrix import Columns
+from likelier.display import some_of
+from likelier.warning_location import outside
+
+# What the columns of a table are, and what is computed of each before it is encoded.
+
+Kind = Literal["number", "bool", "category", "ordered", "date", "text"]
+CODED = ("category", "text")  # whose cells are codes of strings
+DAY = 86_400e6  # microseconds
+
+DATE_PARTS: dict[str, Callable[[Any], Any]] = {
+    "year": pc.year,
+    "quarter": pc.quarter,
+    "month": pc.month,
+    "week": pc.iso_week,
+    "day": pc.day,
+    "weekday": pc.day_of_week,
+    "yearday": pc.day_of_year,
+    "hour": pc.hour,
+    "minute": pc.minute,
+}
+DAYS = "days"  # the number of days since 1970, as a part beside others
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """A column of a table: its name, and what it holds."""
+
+    name: str
+    kind: Kind
+    zone: str | None = None  # of dates
+    order: tuple[Any, ...] = ()  # of ordered categories, from the lowest on
+    parts: tuple[str, ...] = ()  # of dates; none: the number of days
+
+    @property
+    def derived_names(self) -> list[str]:
+        """The names of what is computed of it: mostly itself."""
+        return [f"{self.name}.{part}" for part in self.parts] or [self.name]
+
+    def derived(self, values: Any) -> list[Any]:
+        """What is computed of its values: parts of dates, ranks of ordered categories, or themselves."""
+        if self.kind == "ordered" and isinstance(values, Factor):
+            return [self._ranks(values)]
+        if not self.parts:
+            return [values]
+        moments = self._moments(values)
+        return [values if part == DAYS else _numbers(DATE_PARTS[part](moments)) for part in self.parts]
+
+    def _ranks(self, values: Factor) -> Floats:
+        rank = {level: float(i) for i, level in enumerate(self.order)}
+        unseen = [level for level in values.used() if level not in rank]
+        if unseen:
+            warn_of_unseen([(self.name, unseen[0])], "counted as missing")
+        found = np.array([*(rank.get(level, np.nan) for level in values.levels), np.nan, np.nan])
+        return np.asarray(found[values.codes])
+
+    def _moments(self, days: Floats) -> Any:
+        """Days since 1970 as points in time, by the clock of the zone."""
+        gone = np.isnan(days)
+        ticks = np.where(gone, 0.0, np.round(days * DAY)).astype(np.int64)
+        moments = pa.array(ticks, pa.int64(), mask=gone).cast(pa.timestamp("us"))
+        if self.zone is None:
+            return moments
+        return pc.local_timestamp(moments.cast(pa.timestamp("us", tz=self.zone)))
+
+
+def _numbers(column: Any) -> Floats:
+    return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
+
+
+# Frames with categories and dates.
 
 Table = tuple[tuple[TableColumn, ...], Columns]
 
@@ -85,3 +160,73 @@ def _ordered(name: str, series: frames.Series) -> tuple[TableColumn, Any] | None
 def _odd(categories: Any) -> bool:
     """Whether categories are neither numbers nor strings nor booleans."""
     return not all(isinstance(level, str | int | float | bool | np.generic) for level in categories)
+
+
+# Values as a column of a design takes them, whatever they came as.
+
+
+def of_kind(column: TableColumn, values: Any) -> Any:
+    """The values of a column, refused where they are of another kind than in fit."""
+    if column.kind in (*CODED, "ordered"):
+        return values
+    if isinstance(values, Factor):
+        dated = column.kind == "date"
+        return _dated(column.name, values) if dated else all_missing(column.name, values, "held numbers")
+    return values
+
+
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z?)?")
+
+
+def _dated(name: str, factor: Factor) -> Floats:
+    """Dates that are written as text, as days since 1970."""
+    texts = [str(level) for level in factor.levels]
+    odd = next((text for text in texts if not DATE.fullmatch(text)), None)
+    if odd is not None and odd in map(str, factor.used()):
+        raise ValueError(
+            f"Input X has categories in column {name!r}, such as {odd!r}, which held dates in fit: write "
+            "dates as 2026-01-31, or 2026-01-31T12:00."
+        )
+    days = [date_in(text) if DATE.fullmatch(text) else np.nan for text in texts]
+    return np.asarray(np.array([*days, np.nan])[factor.codes])
+
+
+def date_in(text: str) -> float:
+    """Days since 1970 of a date in text."""
+    moment = np.datetime64(text.rstrip("Z").replace(" ", "T"), "us")
+    return float(moment.astype(np.int64) / DAY)
+
+
+def all_missing(name: str, factor: Factor, held: str) -> Floats:
+    """A column of categories for one of numbers: nothing but missing cells is allowed."""
+    used = factor.used()
+    if len(used):
+        raise ValueError(
+            f"Input X has categories in column {name!r}, such as {used[0]!r}, which {held} in fit."
+        )
+    return np.full(len(factor), np.nan)
+
+
+def warn_of_unseen(unseen: list[tuple[str, Any]], what: str) -> None:
+    """Say which columns have levels that were not there in the fit, and what becomes of them."""
+    if unseen:
+        some = some_of([f"{name!r} (such as {level!r})" for name, level in unseen])
+        warnings.warn(
+            f"Input X has categories that were not in fit, in column {some}: {what}.",
+            SkippedWarning,
+            stacklevel=outside(),
+        )
+
+
+def of_strings(values: Any, refusal: Callable[[float], str]) -> Factor:
+    """A column of strings; one without any value was read as missing numbers.
+
+    refusal: what is wrong with a number in it.
+    """
+    if isinstance(values, Factor):
+        return values
+    numbers = np.asarray(values, dtype=np.float64)
+    there = numbers[~np.isnan(numbers)]
+    if len(there):
+        raise ValueError(refusal(float(there[0])))
+    return Factor(np.full(len(numbers), -1, dtype=np.int32), np.empty(0, dtype=object))

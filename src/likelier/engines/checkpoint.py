@@ -23,7 +23,7 @@ from likelier.data.transforms import innermost
 from likelier.families.missing import Sums
 from likelier.states import Triangle
 from likelier.states.base import Tree
-from likelier.storing.files import Archive, Frames, Unsaveable, decode, encode, field_names, packed, require
+from likelier.storage import Archive, Frames, Unsaveable, decode, encode, field_names, packed, require
 
 # What a pass is: a digest of all that its result depends on.
 

@@ -18,10 +18,9 @@ from dask.optimization import cull
 
 from likelier.data import Chunk, Part, Source
 from likelier.data.transforms import Partitions, at_hand, partitions_of
-from likelier.engines.observers import Done, kind_of
-from likelier.engines.observers import Pass as What
-from likelier.engines.observers import passing as observed
-from likelier.engines.run import Engine, absorb
+from likelier.engines.run import Done, Engine, absorb, kind_of
+from likelier.engines.run import Pass as What
+from likelier.engines.run import passing as observed
 from likelier.states import State
 from likelier.states.base import Tree, merge_in_order
 from likelier.warning_location import outside

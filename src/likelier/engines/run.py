@@ -1,22 +1,112 @@
-"""Engines: absorb every part into a state of its own, merge the states in the order of the parts."""
+"""Engines run passes: a state for each part, merged in the order of the parts; rows and their numbers."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import islice
-from threading import Event
-from typing import Any, NamedTuple, Protocol, TypeVar
+from threading import Event, Lock
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
 from likelier.data import CSR, Arrays, Chunk, Dense, Part, Source
-from likelier.data.transforms import Head, cluster_of, is_session
+from likelier.data.chunk import UNNUMBERED
+from likelier.data.transforms import Head, Wrapped, cluster_of, innermost, is_session
 from likelier.engines.checkpoint import JOURNAL, current
-from likelier.engines.observers import OBSERVER, Done, Pass, kind_of, observed, passing, unheard
 from likelier.states import State, StateGroup
 from likelier.states.base import Tree
 from likelier.threads import cores
+
+# How far a fit has come: an observer hears of every pass, whoever runs its parts.
+
+
+class Pass(NamedTuple):
+    """What is known of a pass before it begins."""
+
+    state: type  # what absorbs the rows; `Chunk`: they are taken as they come
+    rows: int | None  # None: not known
+    parts: int
+
+
+def kind_of(state: Any) -> type:
+    """What a state is, for whoever watches a pass: of those kept together, the first."""
+    return type(state.states[0] if isinstance(state, StateGroup) else state)
+
+
+class Done(Protocol):
+    """Says that so much more is done; from any thread."""
+
+    def __call__(self, *, parts: int = 0, rows: int = 0) -> None: ...
+
+
+class Observer(Protocol):
+    """Whoever wants to know. One pass at a time, one call at a time."""
+
+    def begin(self, what: Pass, /) -> None:
+        """A pass begins."""
+
+    def done(self, *, parts: int, rows: int) -> None:
+        """So many more parts, and rows, are done."""
+
+    def end(self) -> None:
+        """The pass is over, or has failed."""
+
+    def reached(self, figure: str, value: float, /) -> None:
+        """What an iterative fit has come to: its objective, its log-likelihood."""
+
+
+OBSERVER: ContextVar[Observer | None] = ContextVar("observer", default=None)
+
+
+@contextmanager
+def watching(observer: Observer | None) -> Iterator[None]:
+    """All passes that begin here, in this thread, are observed; None: by nobody."""
+    before = OBSERVER.set(observer)
+    try:
+        yield
+    finally:
+        OBSERVER.reset(before)
+
+
+def observed() -> bool:
+    """Whether somebody wants to know."""
+    return OBSERVER.get() is not None
+
+
+@contextmanager
+def passing(what: Pass) -> Iterator[Done]:
+    """A pass, which says what it has done."""
+    observer = OBSERVER.get()
+    if observer is None:
+        yield unheard
+        return
+    lock = Lock()
+
+    def done(*, parts: int = 0, rows: int = 0) -> None:
+        with lock:
+            observer.done(parts=parts, rows=rows)
+
+    observer.begin(what)
+    try:
+        yield done
+    finally:
+        observer.end()
+
+
+def reached(figure: str, value: float) -> None:
+    """Say what an iterative fit has come to."""
+    observer = OBSERVER.get()
+    if observer is not None:
+        observer.reached(figure, value)
+
+
+def unheard(*, parts: int = 0, rows: int = 0) -> None:
+    """Nobody listens."""
+
 
 # Rows themselves, wherever they are: for what cannot be a state.
 
@@ -277,3 +367,52 @@ def _kept(source: Source, start: Callable[[], Any], plain: Callable[[], Any]) ->
     """A pass, or what is known of it from before."""
     engine, journal = engine_of(source), current()
     return engine(source, start) if journal is None else journal.run(engine, source, start, plain)
+
+
+# The true numbers of rows: those before each file or partition are counted, where nobody knows them.
+
+Rows = TypeVar("Rows", bound=Source)
+
+
+@dataclass
+class PieceRowCounts:
+    """How many rows each piece of a source has, by the number of the piece; what is not there has none."""
+
+    rows: dict[int, int] = field(default_factory=dict)
+    nbytes: int = 0
+
+    def update(self, chunk: Chunk) -> None:
+        self._add(chunk.first // UNNUMBERED - 1, chunk.X.shape[0])
+
+    def merge(self, other: Self) -> None:
+        for piece, n in other.rows.items():
+            self._add(piece, n)
+
+    def _add(self, piece: int, n: int) -> None:
+        self.rows[piece] = self.rows.get(piece, 0) + n
+
+
+def numbered(source: Rows) -> Rows:
+    """The same source, its rows numbered as in the whole table: for whatever is drawn by row numbers.
+
+    Plain text on this machine is counted while it is cut, and Parquet says how many rows it has. Compressed
+    files, files elsewhere and Dask frames are read for it, once, and only if there are several.
+    """
+    if isinstance(source, Wrapped):
+        return replace(source, source=numbered(source.source))
+    pieces: Any = source
+    if not getattr(pieces, "provisional", False):
+        return source
+    unknown = pieces.uncounted()
+    if unknown is not None:
+        pieces.counted(engine_of(unknown)(unknown, PieceRowCounts).rows)
+    found: Rows = pieces.numbered()
+    return found
+
+
+def counting(source: Source) -> SideState | None:
+    """What a survey of the labels keeps beside them: how many rows there are, if nobody knows."""
+    held: Any = innermost(source)
+    if not getattr(held, "provisional", False):
+        return None
+    return SideState(PieceRowCounts, lambda found: held.counted(found.rows))

@@ -17,8 +17,7 @@ import pyarrow as pa
 from likelier.data import Chunk, Part, Source
 from likelier.data.spark import unpacked
 from likelier.data.transforms import at_hand, partitions_of
-from likelier.engines.observers import Pass, kind_of, passing
-from likelier.engines.run import Engine, absorb
+from likelier.engines.run import Engine, Pass, absorb, kind_of, passing
 from likelier.states import State
 from likelier.states.base import Tree, merge_in_order
 

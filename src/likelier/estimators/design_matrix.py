@@ -1,4 +1,4 @@
-"""The design matrix of a mixed table, as a transformer."""
+"""The design matrix of a mixed table: as a transformer, and as what models made of their tables."""
 
 import copy
 from collections.abc import Iterable, Mapping
@@ -13,17 +13,10 @@ from sklearn.exceptions import NotFittedError
 from likelier.array_types import Floats
 from likelier.data import CSR, Arrays, Dense, Source
 from likelier.data.dask import is_collection
-from likelier.data.design import (
-    DATE_PARTS,
-    DAYS,
-    CategoryTerm,
-    Design,
-    LeftOut,
-    NumberTerm,
-    encoding_threads,
-)
-from likelier.data.word_counts import WordsTerm
-from likelier.estimators import encoding, validation
+from likelier.data.design import CategoryTerm, Design, LeftOut, NumberTerm, encoding_threads
+from likelier.data.documents import WordsTerm
+from likelier.data.table_columns import DATE_PARTS, DAYS
+from likelier.estimators import tables, validation
 from likelier.estimators.base import NOT_ROUTED
 from likelier.estimators.sources import by_block, gathered, stored
 from likelier.states.design_survey import DesignSettings, DesignSurvey
@@ -196,10 +189,10 @@ class DesignMatrix(TransformerMixin, BaseEstimator):
         if stored(X) or is_collection(X):
             source, table, _ = opened_table(self, X, sample_weight)
         else:
-            columns, table = encoding.known_columns(self, self._design, X), before.table
+            columns, table = tables.known_columns(self, self._design, X), before.table
             source = Arrays(columns, None, validation.weights_of(sample_weight, columns.shape[0]))
         with validation.naming(source):
-            new = encoding.surveyed(source, table, self._settings())
+            new = tables.surveyed(source, table, self._settings())
         return self._publish(_merged([before, new]), names)
 
     def merge(self, *others: "DesignMatrix") -> "DesignMatrix":
@@ -231,7 +224,7 @@ class DesignMatrix(TransformerMixin, BaseEstimator):
         source, table, names = opened_table(self, X, sample_weight)
         _check_names(settings, [column.name for column in table])
         with validation.naming(source):
-            found = encoding.surveyed(source, table, settings)
+            found = tables.surveyed(source, table, settings)
         self._publish(found, names)
         return source
 
@@ -243,7 +236,7 @@ class DesignMatrix(TransformerMixin, BaseEstimator):
         if not np.isfinite(survey.moments.S).all():
             raise ValueError("Input X contains values so large that their sums of squares overflow.")
         design = survey.design(self._settings())
-        encoding.warn_of_left_out(self, design)
+        tables.warn_of_left_out(self, design)
         self._design, self._survey = design, survey
         self.n_features_in_ = len(design.table)
         self.__dict__.pop("feature_names_in_", None)
@@ -353,8 +346,8 @@ class DesignMatrix(TransformerMixin, BaseEstimator):
         """
         design = self._check_fitted()
         if stored(X):
-            return encoding.known_source(self, design, X, y=bool(X.targets))
-        return self._encoded(Arrays(encoding.known_columns(self, design, X)))
+            return tables.known_source(self, design, X, y=bool(X.targets))
+        return self._encoded(Arrays(tables.known_columns(self, design, X)))
 
     def _encoded(self, source: Arrays) -> Any:
         sparse = False if self._framed else None
@@ -414,9 +407,9 @@ def opened_table(estimator: Any, X: Any, sample_weight: Any) -> tuple[Source, An
             raise ValueError(
                 "X is a source, which includes weights: name their column, as in scan(path, weight='w')."
             )
-        table, source = encoding.table_in_parts(X)
+        table, source = tables.table_in_parts(X)
         return source, table, source.names
-    found = encoding.table_in_memory(estimator, X)
+    found = tables.table_in_memory(estimator, X)
     w = validation.weights_of(sample_weight, found.columns.shape[0])
     return Arrays(found.columns, None, w, names=found.names), found.table, found.names
 
@@ -536,3 +529,19 @@ def _levels(term: CategoryTerm, cells: Floats) -> NDArray[Any]:
         return np.full(len(cells), names[-1], dtype=object)
     hit = cells.argmax(axis=1)
     return np.asarray(names[np.where(cells.max(axis=1) > 0, hit, cells.shape[1])])
+
+
+# Models that take mixed tables: the design matrix that the table of a fit became.
+
+
+def fitted_design(estimator: Any) -> DesignMatrix:
+    """The design matrix that the table of `fit` became; only if it became one."""
+    design: Design | None = vars(estimator).get("_design")
+    if design is None:
+        raise AttributeError(f"{type(estimator).__name__!r} object has no attribute 'design_'")
+    return DesignMatrix._of(design, estimator._design_settings())
+
+
+def dense_settings(_: Any) -> DesignSettings:
+    """How tables become design matrices for covariances: dense, of full rank, missing numbers kept."""
+    return DesignSettings(drop="first", missing="keep", sparse=False)

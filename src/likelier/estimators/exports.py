@@ -8,7 +8,7 @@ from likelier.estimators import validation
 from likelier.export import c, python, sql
 from likelier.export.describe import program_of
 from likelier.export.program import NotExpressible, Program
-from likelier.storing.files import write
+from likelier.storage import write
 
 WHY_NOT = {
     "OnlineClassifier": "its features are hashed, and only likelier computes the same hash from a row",

@@ -18,13 +18,12 @@ from numpy.typing import NDArray
 from likelier import optional
 from likelier.data import Arrays, BadCell, Columns, Factor, SkippedWarning, frames
 from likelier.data.dask import is_collection
-from likelier.data.design import TableColumn
 from likelier.data.expressions import Basis, parsed, settings_of, value_of
 from likelier.data.formula import FormulaDesign, FormulaFactor, FormulaProduct, FormulaTerm
-from likelier.data.table_columns import table_of
+from likelier.data.table_columns import TableColumn, table_of
 from likelier.estimators import validation
-from likelier.estimators.frames import opened
 from likelier.estimators.sources import stored
+from likelier.estimators.tables import opened
 from likelier.warning_location import outside
 
 

@@ -11,10 +11,10 @@ from scipy.sparse import issparse
 from likelier.array_types import Floats
 from likelier.em import EMTrace, FittedMixture
 from likelier.estimators.catalogue import MODELS
+from likelier.estimators.discriminative.base import SolverTrace, Weights
 from likelier.estimators.discriminative.logistic_cv import CrossValidatedWeights
 from likelier.estimators.discriminative.perceptron import PerceptronState
 from likelier.estimators.discriminative.sgd_base import SGDState
-from likelier.estimators.discriminative.weights import SolverTrace, Weights
 from likelier.estimators.generative import mixture_init
 from likelier.estimators.generative.discriminant import LinearBayes
 from likelier.estimators.linear_regression import LinearParams

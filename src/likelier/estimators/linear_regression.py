@@ -16,7 +16,8 @@ from likelier.array_types import Floats
 from likelier.data import Source, frames
 from likelier.estimators import exports, formulas, validation
 from likelier.estimators.base import in_precision, repeated_for_gaps
-from likelier.estimators.discriminative.weights import same
+from likelier.estimators.design_matrix import fitted_design
+from likelier.estimators.discriminative.base import same
 from likelier.estimators.one_pass import (
     NamedModel,
     Names,
@@ -29,7 +30,6 @@ from likelier.estimators.one_pass import (
 from likelier.estimators.predictions import evaluated_by_value, itself
 from likelier.estimators.regression_inference import Asked, intervals_of, summaries, term_tests_of
 from likelier.estimators.sources import brought, by_block, gathered, numeric, stored
-from likelier.estimators.table_design import fitted_design
 from likelier.estimators.to_sklearn import to_sklearn
 from likelier.evaluation import ValueFoldMetrics
 from likelier.export.describe import Scored

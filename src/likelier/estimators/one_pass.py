@@ -12,14 +12,14 @@ from sklearn.base import clone
 from likelier.data import Source
 from likelier.data.chunk import single
 from likelier.engines import run
-from likelier.engines.row_numbers import numbered
+from likelier.engines.run import numbered
 from likelier.estimators import cross_validation, validation
 from likelier.estimators.base import NOT_ROUTED, FittedMixin, column_names, repeated_for_gaps, resumable
 from likelier.estimators.base import Names as Names
 from likelier.estimators.validation import check_sound
 from likelier.evaluation import CrossValidation, FoldMetrics
 from likelier.scores import Scores
-from likelier.states.units import plain
+from likelier.states.base import plain
 
 # Whether models that were fitted separately can be merged; and if not, which of them, and why.
 

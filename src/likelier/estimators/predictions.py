@@ -1,4 +1,4 @@
-"""Predictions of any fitted model, and how good they are: in one pass, wherever the rows are."""
+"""Predictions of any fitted model, how good they are, and what each column contributed to them."""
 
 from collections.abc import Callable
 from functools import partial

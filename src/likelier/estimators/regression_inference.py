@@ -9,7 +9,6 @@ import numpy as np
 from likelier.data import Arrays, DegenerateWarning, Source
 from likelier.estimators import validation
 from likelier.estimators.base import column_names
-from likelier.estimators.coefficients import check_errors, table_terms
 from likelier.estimators.sources import stored
 from likelier.inference import Covariance, Summary, summarise, target_fit
 from likelier.inference.clusters import Clusters
@@ -20,7 +19,7 @@ from likelier.inference.predictions import (
     regression_term_tests,
     undetermined,
 )
-from likelier.inference.terms import TermTests, terms_of
+from likelier.inference.terms import TermTests, check_errors, table_terms, terms_of
 from likelier.warning_location import outside
 
 

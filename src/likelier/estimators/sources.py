@@ -16,7 +16,7 @@ from likelier.data.design import Design, Designed
 from likelier.data.files.scan import Scan
 from likelier.data.formula import MADE_UP
 from likelier.display import some_of
-from likelier.estimators.encoding import known_source, learned_source
+from likelier.estimators.tables import known_source, learned_source
 from likelier.warning_location import outside
 
 # The door for Dask collections: as sources to fit, and block by block, lazily, to answer.

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from likelier.data.design import DAY
+from likelier import storage
+from likelier.data.table_columns import DAY
 from likelier.estimators.exports import described
 from likelier.export import onnx
 from likelier.export import onnx_columns as columns
 from likelier.export.program import Input
-from likelier.storing import files
 
 
 def to_onnx(
@@ -80,7 +80,7 @@ def to_onnx(
             raise
         raise ImportError("to_onnx needs the package onnx: pip install 'likelier[onnx]'") from None
     if path is not None:
-        files.write(Path(path), proto.SerializeToString())
+        storage.write(Path(path), proto.SerializeToString())
     return proto
 
 

@@ -25,9 +25,6 @@ from likelier.data.design import encoding_threads
 from likelier.display import some_of
 from likelier.engines import chunks
 from likelier.estimators.base import column_names
-from likelier.estimators.encoding import known_columns, learned_frame
-from likelier.estimators.frames import feature_names as feature_names
-from likelier.estimators.frames import opened as opened
 from likelier.estimators.sources import (
     as_fitted,
     brought,
@@ -36,6 +33,9 @@ from likelier.estimators.sources import (
     takes_categories,
     unaccompanied,
 )
+from likelier.estimators.tables import feature_names as feature_names
+from likelier.estimators.tables import known_columns, learned_frame
+from likelier.estimators.tables import opened as opened
 from likelier.model import levels
 from likelier.warning_location import outside
 

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier import scores as terms
-from likelier.data.design import BinTerm, CategoryTerm, CodeTerm, Design, LeftOut, NumberTerm, TableColumn
+from likelier.data.design import BinTerm, CategoryTerm, CodeTerm, Design, LeftOut, NumberTerm
+from likelier.data.documents import WordsTerm
 from likelier.data.formula import FormulaDesign
-from likelier.data.units import Units
-from likelier.data.word_counts import WordsTerm
+from likelier.data.table_columns import TableColumn
+from likelier.data.transforms import Units
 from likelier.export.formula import formula_columns
 from likelier.export.program import (
     Answer,
@@ -47,9 +48,8 @@ from likelier.export.program import (
 from likelier.families.base import CellByCell, Range
 from likelier.families.categorical import BinTableTerm, Codes, TableTerm, TailTerm
 from likelier.families.counts import DrawsGaps, Factorials
-from likelier.families.dirichlet import Dirichlets, Shares
-from likelier.families.gamma_beta import RatioGaps, SinglePart, TwoShares
-from likelier.families.gamma_beta import Ratios as RatioTerm
+from likelier.families.gamma_beta_dirichlet import Dirichlets, RatioGaps, Shares, SinglePart, TwoShares
+from likelier.families.gamma_beta_dirichlet import Ratios as RatioTerm
 from likelier.families.gaussian import LOG_2PI, OneCovariance
 from likelier.families.kernel import KernelSum
 from likelier.families.missing import Gaps

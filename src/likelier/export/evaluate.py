@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.array_types import Floats
-from likelier.data.design import DATE_PARTS, TableColumn
-from likelier.data.units import in_units
+from likelier.data.table_columns import DATE_PARTS, TableColumn
+from likelier.data.transforms import in_units
 from likelier.export.program import (
     Bin,
     Bins,
@@ -36,7 +36,7 @@ from likelier.export.program import (
     Sum,
 )
 from likelier.families.covariance import factors
-from likelier.families.gamma_beta import stirling
+from likelier.families.gamma_beta_dirichlet import stirling
 from likelier.states.sums import excess
 
 Cells = Sequence[Any] | NDArray[Any]  # of one column; None and NaN are missing

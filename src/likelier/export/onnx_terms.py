@@ -26,7 +26,7 @@ from likelier.export.program import (
     Sum,
 )
 from likelier.families.covariance import deviations, exceeds
-from likelier.families.gamma_beta import stirling
+from likelier.families.gamma_beta_dirichlet import stirling
 
 
 class Scoring:

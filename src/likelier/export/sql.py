@@ -29,7 +29,7 @@ from likelier.export.program import (
 from likelier.export.sql_expressions import expression
 from likelier.export.sql_terms import LEAST_EXPONENT, lines, minus, total
 from likelier.families.base import LEAST
-from likelier.families.gamma_beta import MOST
+from likelier.families.gamma_beta_dirichlet import MOST
 
 OUTPUTS = ("proba", "score", "label")
 MOST_COLUMNS = 10_000  # of a table, as in BigQuery; PostgreSQL and SQLite have fewer

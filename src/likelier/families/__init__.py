@@ -17,8 +17,7 @@ from likelier.families.counts import (
     Poisson,
     Poissons,
 )
-from likelier.families.dirichlet import Dirichlet, Dirichlets
-from likelier.families.gamma_beta import Beta, Betas, Gamma, Gammas
+from likelier.families.gamma_beta_dirichlet import Beta, Betas, Dirichlet, Dirichlets, Gamma, Gammas
 from likelier.families.gaussian import (
     LOG_2PI,
     SHAPES,

@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from likelier import _core
 from likelier.array_types import Floats
 from likelier.data import Chunk, Dense, refuse_cells
-from likelier.data.units import Units, in_units
+from likelier.data.transforms import Units, in_units
 from likelier.families.base import Columns, Conditioned, Support, given_and_rest
 from likelier.families.gaussian import LOG_2PI
 from likelier.families.mixed import Mixed, MixedFamily

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from likelier.families.base import Columns, Family
 from likelier.families.categorical import Categorical, Histogram
 from likelier.families.counts import Bernoulli, Exponential, Geometric, Multinomial, Poisson
-from likelier.families.dirichlet import Dirichlet
-from likelier.families.gamma_beta import Beta, Gamma
+from likelier.families.gamma_beta_dirichlet import Beta, Dirichlet, Gamma
 from likelier.families.gaussian import DiagonalGaussian, FullGaussian
 from likelier.families.kernel import Kernel
 from likelier.families.mixed import MixedFamily, PooledFamily

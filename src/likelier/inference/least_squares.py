@@ -20,7 +20,7 @@ from likelier.display import Displayable, Part, Table
 from likelier.engines import run
 from likelier.inference.clusters import Clusters, ClusterSums
 from likelier.states import Equations
-from likelier.states.qr import lengths
+from likelier.states.least_squares import lengths
 from likelier.threads import one_thread_if
 
 # Coefficients as a table: what every summary prints.

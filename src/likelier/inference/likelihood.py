@@ -12,9 +12,8 @@ from likelier.array_types import Floats
 from likelier.display import Displayable, Part
 from likelier.inference import least_squares
 from likelier.inference.clusters import Clusters
-from likelier.inference.information import Information
+from likelier.inference.information import Information, weights_covariance
 from likelier.inference.least_squares import Covariance, kind_of_errors
-from likelier.inference.weights_covariance import weights_covariance
 from likelier.objective import Objective
 
 

@@ -12,8 +12,8 @@ from likelier.array_types import Floats, row_weights
 from likelier.data import Chunk
 from likelier.display import Displayable, Part
 from likelier.inference import least_squares
+from likelier.inference.information import WeightsCovariance
 from likelier.inference.least_squares import Covariance, kind_of_errors
-from likelier.inference.weights_covariance import WeightsCovariance
 
 CELLS = 1 << 20  # products of a block of rows
 

@@ -14,7 +14,7 @@ from likelier.array_types import Floats
 from likelier.data import CSR
 from likelier.inference.least_squares import EPS, SMALL, WELL, Solution
 from likelier.states import Equations
-from likelier.states.regression_rows import Rows
+from likelier.states.least_squares import Rows
 from likelier.threads import cores, one_blas_thread, one_thread_if
 
 ERROR = 1e-8  # of coefficients, as a share of them, that may be left

@@ -1,4 +1,4 @@
-"""Joint tests of the coefficients of several columns, such as the indicators of one category."""
+"""What users ask of standard errors: their kind, and joint tests of the coefficients of several columns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from likelier.array_types import Floats
 from likelier.display import Displayable, Part
 from likelier.inference import least_squares
-from likelier.inference.least_squares import Covariance, kind_of_errors
+from likelier.inference.least_squares import COVARIANCES, Covariance, kind_of_errors
 
 Terms = Mapping[str, NDArray[np.intp]]  # the numbers of the columns, by the name of the term
 
@@ -112,3 +112,24 @@ def _place(term: str, one: Any, columns: Sequence[str]) -> int:
     raise ValueError(
         f"terms: {term!r} names column {one!r}, which the model does not have; it has {known}."
     )
+
+
+# Checks of `cov`, `groups` and `level`, which all estimators with standard errors share.
+
+
+def check_errors(cov: str, groups: Any, level: float) -> None:
+    """Raise if the errors that are asked for do not exist."""
+    if cov not in COVARIANCES:
+        raise ValueError(f"cov must be one of {', '.join(map(repr, COVARIANCES))}; got {cov!r}.")
+    if (cov == "cluster") != (groups is not None):
+        raise ValueError(
+            "cov='cluster' requires groups=, the cluster of each row, and groups= requires cov='cluster'."
+        )
+    if not 0 < level < 1:
+        raise ValueError(f"level must be a number between 0 and 1; got {level!r}.")
+
+
+def table_terms(model: Any) -> dict[str, list[int]] | None:
+    """The columns of the design matrix, if there is one, by the column or the term that they encode."""
+    design = vars(model).get("_design")
+    return None if design is None else design.by_name

@@ -1,9 +1,8 @@
 """Plots: matplotlib axes in, axes out. matplotlib is loaded when the first is drawn."""
 
 from likelier.plot.coefficients import coefficients
-from likelier.plot.curves import calibration, learning_curve, mistakes
 from likelier.plot.densities import class_densities
-from likelier.plot.discrimination import confusion_matrix, roc
+from likelier.plot.evaluation import calibration, confusion_matrix, learning_curve, mistakes, roc
 from likelier.plot.loss_path import loss_path
 from likelier.plot.mixture import em_steps, responsibilities
 from likelier.plot.regions import decision_regions, probability_contours

@@ -19,7 +19,7 @@ from likelier.estimators.generative.mixture_init import gaussians
 from likelier.families import Diagonal, Mixture, Params, ridged
 from likelier.model import Bayes, ask, log_of
 from likelier.plot.axes import MUTED, Columns, Table, axes, color, ink, is_whole, outside, pyplot, titled
-from likelier.storing.files import place_for, write
+from likelier.storage import place_for, write
 
 # The components of mixtures, and how rows belong to them.
 

@@ -15,7 +15,7 @@ from likelier.comparison.result import Comparison, Result
 from likelier.comparison.rows import Rows
 from likelier.data import code
 from likelier.data.design import Design
-from likelier.data.word_counts import WordsTerm
+from likelier.data.documents import WordsTerm
 from likelier.estimators.text.explanation import Explanation
 from likelier.report.charts import some
 from likelier.report.figures import MOST_ROWS, MOST_TRIED, quietly

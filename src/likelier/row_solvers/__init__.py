@@ -2,9 +2,15 @@
 
 from likelier.row_solvers.averaged import MANY, AveragedSGD, averaged, begun, enough_rows, epochs, polish
 from likelier.row_solvers.dual import dual
-from likelier.row_solvers.semismooth import LinesResult, Margins, by_stored_cells, semismooth
+from likelier.row_solvers.newton import (
+    LinesResult,
+    Margins,
+    by_stored_cells,
+    semismooth,
+    takes_rows,
+    truncated,
+)
 from likelier.row_solvers.sgd import Descent, LearningRate, sgd
-from likelier.row_solvers.truncated import takes_rows, truncated
 
 __all__ = [
     "MANY",

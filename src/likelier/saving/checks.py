@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.saving.format import require
-from likelier.storing.files import field_names
+from likelier.storage import field_names
 
 Sizes = dict[str, int]  # of the letters: K classes, p columns, q targets
 

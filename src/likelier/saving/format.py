@@ -12,17 +12,17 @@ from zipfile import BadZipFile, is_zipfile
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier import storage
 from likelier.array_types import Floats
 from likelier.saving import format
-from likelier.storing import files
-from likelier.storing.files import DIGEST as DIGEST
-from likelier.storing.files import HEADER as HEADER
-from likelier.storing.files import Take, decode
-from likelier.storing.files import dtype_of as dtype_of
-from likelier.storing.files import place_for as place_for
-from likelier.storing.files import replacing as replacing
-from likelier.storing.files import require as require
-from likelier.storing.files import write as write
+from likelier.storage import DIGEST as DIGEST
+from likelier.storage import HEADER as HEADER
+from likelier.storage import Take, decode
+from likelier.storage import dtype_of as dtype_of
+from likelier.storage import place_for as place_for
+from likelier.storage import replacing as replacing
+from likelier.storage import require as require
+from likelier.storage import write as write
 
 # The file of a model: an archive, whose header says so, and of which version it is.
 
@@ -31,10 +31,10 @@ FORMAT, VERSION = "likelier model", 1
 
 def packed(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """A whole file: equal contents are equal bytes."""
-    return files.packed({"format": FORMAT, "version": VERSION, **header}, arrays)
+    return storage.packed({"format": FORMAT, "version": VERSION, **header}, arrays)
 
 
-class Archive(files.Archive):
+class Archive(storage.Archive):
     """A model's, of a version that can be read."""
 
     def _check(self) -> None:
@@ -54,7 +54,7 @@ class Archive(files.Archive):
 def opened(path: Path) -> Iterator[Archive]:
     """A file to read. Whatever is wrong with it, here or in the block, is a ValueError that names it."""
     path.stat()
-    files.ordinary(path)
+    storage.ordinary(path)
     with path.open("rb") as file:
         try:
             yield Archive(file)

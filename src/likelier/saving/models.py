@@ -19,9 +19,9 @@ from likelier.data.design import Design
 from likelier.em import Stepwise
 from likelier.estimators import validation
 from likelier.estimators.catalogue import MODELS, Saved
+from likelier.estimators.discriminative.base import Weights
 from likelier.estimators.discriminative.logistic import LogisticSGDState
 from likelier.estimators.discriminative.sgd_base import SGDState
-from likelier.estimators.discriminative.weights import Weights
 from likelier.estimators.generative.outliers import scored
 from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.linear_regression import LeastSquares, LinearParams
@@ -34,7 +34,7 @@ from likelier.saving.checks import Sizes
 from likelier.saving.format import Archive, require
 from likelier.saving.schema import CLASSES, PARAMETERS, check
 from likelier.scores import Among, Scores
-from likelier.storing.files import Unsaveable, decode, encode
+from likelier.storage import Unsaveable, decode, encode
 
 Arrays = dict[str, NDArray[Any]]
 

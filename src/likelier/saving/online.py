@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from likelier.saving import format
 from likelier.saving.format import Archive, require
-from likelier.storing.files import decode, encode
+from likelier.storage import decode, encode
 from likelier.streams.model import Online, Settings, all_slots, few_slots, plain_label
 from likelier.streams.reader import NUMBER, WORD
 

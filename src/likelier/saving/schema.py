@@ -7,26 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from likelier.data import CSR
-from likelier.data.design import (
-    DATE_PARTS,
-    DAYS,
-    AsIs,
-    BinTerm,
-    CategoryTerm,
-    CodeTerm,
-    Design,
-    LeftOut,
-    NumberTerm,
-    TableColumn,
-)
+from likelier.data.design import AsIs, BinTerm, CategoryTerm, CodeTerm, Design, LeftOut, NumberTerm
+from likelier.data.documents import WordsTerm
 from likelier.data.formula import FormulaDesign, FormulaFactor, FormulaProduct, FormulaTerm
-from likelier.data.word_counts import WordsTerm
+from likelier.data.table_columns import DATE_PARTS, DAYS, TableColumn
 from likelier.em import EMTrace, FittedMixture, Selection, Stepwise
+from likelier.estimators.discriminative.base import SolverTrace, Weights
 from likelier.estimators.discriminative.logistic import LogisticSGDState
 from likelier.estimators.discriminative.logistic_cv import CrossValidatedWeights
 from likelier.estimators.discriminative.perceptron import PerceptronState, VotedWeights
 from likelier.estimators.discriminative.sgd_base import SGDState
-from likelier.estimators.discriminative.weights import SolverTrace, Weights
 from likelier.estimators.generative.column_weights import WeightedBayes, WeightedParts
 from likelier.estimators.generative.discriminant import LinearBayes
 from likelier.estimators.generative.family_choice import Choice, Part, Plan, PlannedBayes, PlannedParts
@@ -54,8 +44,7 @@ from likelier.families import (
     Spanned,
     Tied,
 )
-from likelier.families.dirichlet import Shares
-from likelier.families.gamma_beta import SinglePart, TwoShares
+from likelier.families.gamma_beta_dirichlet import Shares, SinglePart, TwoShares
 from likelier.families.mixed import PooledStatistics, SharedDensity
 from likelier.families.registry import ColumnFamily
 from likelier.inference import Information, Separation, Solution
@@ -86,9 +75,8 @@ from likelier.states import (
     Survey,
     Triangle,
 )
-from likelier.states.reservoir import Reservoir
-from likelier.states.rows import MOST
-from likelier.states.units import Scaled
+from likelier.states.base import Scaled
+from likelier.states.rows import MOST, Reservoir
 
 # The closed table of what a file may hold, and what must be true of it: kernels take sizes on trust.
 #

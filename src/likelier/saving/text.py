@@ -15,7 +15,7 @@ from likelier.estimators.text.nb_svm import LogCountSVM
 from likelier.estimators.text.vectorizers import HashingVectorizer, TfidfVectorizer
 from likelier.saving import format
 from likelier.saving.format import Archive, require
-from likelier.storing.files import decode, encode
+from likelier.storage import decode, encode
 
 NAME = "TextClassifier"
 PARTS = {"target", "n_features", "feature_names", "model", "statistics", "within", "terms", "ends", "idf"}

@@ -48,11 +48,11 @@ class Api:
 
     @property
     def live(self) -> Live:
-        """What is known."""
+        """The learner."""
         return self.writer.live
 
     def router(self, tokens: Tokens, *, local: bool) -> Router:
-        """The application."""
+        """The ASGI application with all routes."""
         router, limits = Router(tokens, self.metrics, local=local), self.limits
         router.add("POST", "/predict", Route(self.predict, "predict", limits.body))
         router.add("POST", "/explain", Route(self.explain, "predict", limits.body))
@@ -71,7 +71,7 @@ class Api:
 
     # ---- predictions ---------------------------------------------------------------------------------
     async def predict(self, body: bytes) -> Reply:
-        """One row or many; those with an id are logged before they are answered."""
+        """Predict one row or many. Rows with an id are logged before the response."""
         live, most = self.writer.live, self.limits.rows
         if len(body) <= LARGE:
             plain = live.served.answer_body(body, live.version, most)
@@ -84,7 +84,7 @@ class Api:
         return Reply(answer)
 
     async def _predict_checked(self, body: bytes) -> Reply:
-        """A request that is not plain: rows with ids, lists as cells, and all that is refused."""
+        """Requests that native code does not read: rows with ids, lists as cells, and invalid ones."""
         asked = decode_predict(body)
         if asked.rows is UNSET:
             if asked.x is UNSET:
@@ -130,7 +130,7 @@ class Api:
         return schemas.encode(schemas.Answers(answers))
 
     async def _logged(self, rows: Sequence[schemas.PredictRow]) -> list[schemas.Answer]:
-        """Answers in the order of the log; rows without an id are answered beside it."""
+        """Predict rows of which some have ids: these are logged and predicted by the writer."""
         items = [Item(id_text(row.id), encode(row.x)) for row in rows if row.id is not None]
         named: Answered = await self.writer.submit(items)
         answers = iter(named.answers)
@@ -148,7 +148,7 @@ class Api:
 
     # ---- labels --------------------------------------------------------------------------------------
     async def learn(self, body: bytes) -> Reply:
-        """Labels of rows that were predicted, or of rows that come along: durable before this answers."""
+        """Learn labels of predicted rows, or rows with labels. They are durable before the response."""
         plain = self.live.served.labelled_rows(body)
         if plain is None:
             items = self._items_checked(body)
@@ -164,7 +164,7 @@ class Api:
         return Reply(schemas.encode(schemas.LearnAnswer(*done)))
 
     def _items_checked(self, body: bytes) -> list[Item]:
-        """The rows of a request that is not plain, or is refused."""
+        """The rows of a request that native code does not read; raises the reason if it is invalid."""
         asked, served = decode_learn(body), self.live.served
         if not served.learns:
             raise Problem(
@@ -194,7 +194,7 @@ class Api:
 
     # ---- the model -----------------------------------------------------------------------------------
     async def model(self, body: bytes) -> Reply:
-        """What is served."""
+        """Information on the served model."""
         live = self.live
         served, figures = live.served, self.monitor.figures()
         return Reply(
@@ -219,7 +219,7 @@ class Api:
         )
 
     async def swap(self, body: bytes) -> Reply:
-        """Another model from here on, its file parsed and checked; the change is an event of the log."""
+        """Replace the model by an uploaded file, which is parsed and checked; logged as an event."""
         if not body:
             raise Problem(422, "the body must be a model file: curl --data-binary @model.lk")
         new = await asyncio.to_thread(served_of, body, self.limits.model)
@@ -263,7 +263,7 @@ class Api:
         return Reply(reply, status=200 if broken is None else 503)
 
     async def prometheus(self, body: bytes) -> Reply:
-        """All that is counted."""
+        """All metrics, for Prometheus."""
         return Reply(self.metrics.text(self.monitor.gauges()).encode(), PLAIN)
 
     async def page(self, body: bytes) -> Reply:
@@ -271,11 +271,11 @@ class Api:
         return Reply(page(), HTML)
 
     async def docs(self, body: bytes) -> Reply:
-        """The API, to read."""
+        """The documentation of the API as a page."""
         return Reply(document_page(document(self.limits)), HTML)
 
     async def openapi(self, body: bytes) -> Reply:
-        """The API, for programs."""
+        """The OpenAPI document."""
         return Reply(encode(document(self.limits)))
 
 
@@ -285,7 +285,7 @@ def _answer(id: str | int | None, answer: dict[Any, float], version: int) -> sch
 
 
 def _settings(served: Served) -> dict[str, Any]:
-    """Hyper-parameters, as far as JSON has them."""
+    """Hyper-parameters in JSON types; others as text."""
     return {name: _plain(value) for name, value in served.settings.items()}
 
 

@@ -28,7 +28,7 @@ class Refusal(Exception):
 
 
 class Decided(NamedTuple):
-    """For each item the number of its draft, or None: it has come before."""
+    """For each item the number of its draft, or None if the log has the item already."""
 
     places: list[int | None]
 
@@ -79,7 +79,7 @@ class Batch:
         return Decided(places)
 
     def add_complete(self, items: Sequence[Item]) -> bool:
-        """All of them at once, if each has a row and a label of a known class, and none has come before.
+        """Accept all items at once if each has a row and a label of a known class, and none is in the log.
 
         This is what most requests are, and decides the same as one after another.
         """
@@ -113,7 +113,7 @@ class Batch:
         )
 
     def _seen(self, id: str) -> Known:
-        """What is known of an id: from this batch or the log, or of a row that waits."""
+        """The row and label of an id, from this batch, the log, or the waiting rows."""
         if id in self._known:
             return self._known[id]
         row = None if self._shared else self._live.waiting.rows.get(id)
@@ -123,7 +123,7 @@ class Batch:
         return Known(row.x, row.made, None if held is None else encode(held[0]))
 
     def _decide(self, item: Item, where: str) -> bool:
-        """Whether it is an event."""
+        """Whether the item becomes an event, rather than being a repetition."""
         if item.id is None:
             return True
         known = self._seen(item.id)

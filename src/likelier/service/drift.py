@@ -18,7 +18,7 @@ class Numbers:
         self.n, self.mean, self.scatter, self.recent = 0, 0.0, 0.0, 0.0
 
     def add(self, value: float) -> None:
-        """One more."""
+        """Add a value."""
         self.n += 1
         step = value - self.mean
         self.mean += step / self.n
@@ -43,7 +43,7 @@ class Shares:
         self._total = 0.0
 
     def add(self, value: str, n: int = 1) -> None:
-        """One more, or several; values beyond the first few count as one."""
+        """Add a value n times. Values beyond the first 50 distinct ones are counted together."""
         key = value if value in self.all or len(self.all) < VALUES else "…"
         self.n += n
         self.all[key] = self.all.get(key, 0) + n
@@ -76,7 +76,7 @@ class Drift:
         self.labels = Shares()
 
     def row(self, x: dict[str, Any]) -> None:
-        """The cells of a row."""
+        """Add the cells of a row."""
         for name, value in x.items():
             if isinstance(value, str | bool):
                 held: Any = _of(self.words, name, Shares)
@@ -97,7 +97,7 @@ class Drift:
                 self.labels.add(name, new)
 
     def summary(self) -> dict[str, Any]:
-        """What has moved most, first."""
+        """The columns and class rates, those that changed most first."""
         found = [
             *(
                 {"column": name, "kind": "number", "shift": one.shift}
@@ -118,7 +118,7 @@ class Drift:
 
 
 def _of(held: dict[str, Any], name: str, make: type[Any]) -> Any:
-    """What follows a column; None: too many are followed."""
+    """The statistics of a column; None beyond the maximum number of columns."""
     if name not in held and len(held) < COLUMNS:
         held[name] = make()
     return held.get(name)

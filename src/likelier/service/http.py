@@ -43,7 +43,7 @@ PAGE: Headers = [
 
 
 class Problem(Exception):
-    """An answer that is an error."""
+    """An error that is sent as the response."""
 
     def __init__(self, status: int, reason: str, headers: Headers | None = None) -> None:
         super().__init__(reason)
@@ -51,7 +51,7 @@ class Problem(Exception):
 
 
 class Reply(NamedTuple):
-    """An answer."""
+    """A response."""
 
     body: bytes
     kind: bytes = JSON
@@ -59,7 +59,7 @@ class Reply(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What a request may ask for."""
+    """Limits of requests."""
 
     body: int = 16 << 20  # bytes
     model: int = 256 << 20  # bytes of a model file
@@ -128,7 +128,7 @@ class Router:
         return Problem(405, f"{method:.20} is not allowed here: {allowed}", [(b"allow", allowed.encode())])
 
     def _check(self, headers: Headers, route: Route) -> None:
-        """Who asks, from where, and with how long a body."""
+        """Check host, origin, length of the body and token of a request."""
         host, length, origin, token = b"", b"", None, None
         for name, value in headers:
             if name == b"host":
@@ -170,7 +170,7 @@ def _is_local(host: bytes) -> bool:
 
 
 def _problem(problem: Exception) -> Problem:
-    """What to answer to an exception."""
+    """The response to an exception."""
     if isinstance(problem, Problem):
         return problem
     if isinstance(problem, Refusal):
@@ -193,7 +193,7 @@ def _problem(problem: Exception) -> Problem:
 
 
 async def _body(receive: Receive, most: int) -> bytes:
-    """What comes with a request. Mostly it is there already, and no timer has to be set."""
+    """The body of a request. It has mostly arrived already; then no timer is needed."""
     waiting = receive()
     try:
         yielded = waiting.send(None)
@@ -213,7 +213,7 @@ async def _body(receive: Receive, most: int) -> bytes:
 
 
 async def _parts(message: MutableMapping[str, Any], receive: Receive, most: int) -> bytes:
-    """A body that comes in pieces."""
+    """Collect a body that arrives in several messages."""
     parts = [message.get("body", b"")]
     size = len(parts[0])
     async with asyncio.timeout(BODY_SECONDS):

@@ -20,14 +20,14 @@ LEARNED, HELD, LATE = "learned", "waiting", "late"
 
 
 class Outcome(NamedTuple):
-    """What became of an event: the answer to its row, and what its label did."""
+    """The result of an event: the prediction for its row, and what happened to its label."""
 
     answer: dict[Any, float] | None = None
     label: str | None = None
 
 
 class Live:
-    """Applies events, in the order of the log, each once.
+    """Applies the events of the log to the model, each once and in order.
 
     models: gives a model by the SHA-256 of its file. beside: this is a shadow, which has a model of its own
     and takes none from the log, and which is evaluated whether it learns or not.
@@ -62,7 +62,7 @@ class Live:
 
     @property
     def curve(self) -> Curve:
-        """Progressive figures, as of the last batch: for other threads to look at."""
+        """The progressive metrics after the last batch, which other threads may read."""
         return self.curve_
 
     @property
@@ -74,7 +74,7 @@ class Live:
 
     # ---- what `WaitingRows` asks for ----------------------------------------------------------------
     def predict_proba_one(self, raw: bytes) -> dict[Any, float]:
-        """The answer to a row; of one that the model cannot take, nothing."""
+        """The probabilities of a row; an empty dict if the model cannot take the row."""
         try:
             return self.served.answer(self.served.row(raw))
         except (ValueError, TypeError):
@@ -82,7 +82,7 @@ class Live:
             return {}
 
     def learn_one(self, raw: bytes, y: Any, sample_weight: float = 1.0) -> None:
-        """A row with its label; one that the model cannot take is counted and left out."""
+        """Learn a row with its label. A row that the model cannot take is counted and skipped."""
         if not self.served.learns:
             return
         try:
@@ -93,7 +93,7 @@ class Live:
 
     # ---- events --------------------------------------------------------------------------------------
     def apply(self, events: Iterable[Event]) -> list[Outcome]:
-        """What becomes of each event. Complete rows that follow each other are learned as one batch."""
+        """Apply events and return their results. Consecutive complete rows are learned as one batch."""
         found: list[Outcome] = []
         run: list[Event] = []
         last = self.version
@@ -122,7 +122,7 @@ class Live:
         return found
 
     def _joins(self, event: Event) -> bool:
-        """Whether it is a complete row that touches nothing but the model."""
+        """Whether the event is a complete row that changes nothing but the model."""
         whole = event.x is not None and event.y is not None
         return whole and self._alone and not self._due(event.at)
 
@@ -131,7 +131,7 @@ class Live:
         return isinstance(self.model, OnlineModel) and not self.config.in_order
 
     def _due(self, at: float) -> bool:
-        """Whether rows expire by then."""
+        """Whether any waiting row expires by this time."""
         rows, horizon = self.waiting.rows, self.config.horizon
         return horizon is not None and bool(rows) and next(iter(rows.values())).made + horizon < at
 
@@ -157,7 +157,7 @@ class Live:
             self.late += 1
 
     def _row(self, event: Event) -> Outcome:
-        """A row, which waits for its label unless that came along, or before it."""
+        """Predict a row. It waits for its label unless the label came with it or before it."""
         assert event.x is not None
         id = _name(event)
         if not self.served.learns and not self._beside:
@@ -202,7 +202,7 @@ class Live:
 
     # ---- complete rows -------------------------------------------------------------------------------
     def _learn_run(self, run: list[Event]) -> list[Outcome]:
-        """Complete rows in their order; bit for bit what they would teach one by one."""
+        """Learn complete rows in order: bit for bit the same as learning them one by one."""
         if run:
             self._learn_events(run)
             self.version = run[-1].seq
@@ -222,7 +222,7 @@ class Live:
     def _hashed_one_by_one(
         self, run: list[Event], labels: list[Any]
     ) -> tuple[list[Event], list[Any], "_core.HashedRows"]:
-        """Rows that are not all plain: those that the model can take."""
+        """Hash rows that are not all plain, and leave out those that the model cannot take."""
         good, rows = [], []
         for i, event in enumerate(run):
             try:
@@ -245,7 +245,7 @@ class Live:
         self._evaluate(P, model.labels, labels)
 
     def _evaluate(self, P: Any, known: list[Any], labels: list[Any]) -> None:
-        """Progressive figures: P as it was before each row was learned."""
+        """Update the progressive metrics with P, the probabilities from before each row was learned."""
         codes = self.judge.labels
         columns = [codes.setdefault(label, len(codes)) for label in known]
         columns += [i for i in range(P.shape[1]) if i not in columns][: P.shape[1] - len(columns)]
@@ -266,7 +266,7 @@ class Live:
             self._shadow_by(self.shadow.live.served.sha, keep=True)
 
     def _shadow_by(self, sha: str, *, keep: bool = False) -> None:
-        """Another shadow from here on, or none; keep: the same, compared with a new model."""
+        """Start another shadow or end it. keep: keep the shadow, and compare it with the new model."""
         if self.shadow is not None:
             self.shadow.follow(self)
         if not sha:
@@ -278,7 +278,7 @@ class Live:
         record(live)
 
     def _beginner(self, sha: str) -> "Live":
-        """A learner that begins at this event."""
+        """A shadow learner that starts at the present event."""
         live = Live(self._models, beside=True)
         live.version = self.version
         live.use(self._models(sha))
@@ -286,7 +286,7 @@ class Live:
         return live
 
     def use(self, model: Served) -> None:
-        """Another model from here on; rows that wait keep waiting."""
+        """Replace the model; waiting rows keep waiting."""
         self.model = model
         self._await()
 
@@ -301,7 +301,7 @@ class Live:
             self.rows_learned = 0  # these were none
 
     def _await(self) -> None:
-        """Waiting rows under the present model and configuration."""
+        """Set up the waiting rows again for the present model and configuration."""
         before, config = self.waiting, self.config
         waiting = WaitingRows(
             OnlineAdapter(self), config.horizon, config.default, config.max_waiting, config.in_order
@@ -313,7 +313,7 @@ class Live:
         self.waiting = waiting
 
     def _teach_prior(self, raw: bytes) -> None:
-        """In the first horizon: what a row of one horizon ago would teach, if there had been one.
+        """During the first horizon, learn what a row from one horizon ago would have taught.
 
         Labels other than the default come early, and rows without a label are learned a horizon late: with
         nothing against them, the first clicks would make the model believe in clicks alone. So the stream
@@ -330,12 +330,12 @@ class Live:
 
 
 def _name(event: Event) -> str:
-    """The id of a row, or one that nobody can give."""
+    """The id of a row, or an internal one that no client can send."""
     return event.id if event.id is not None else f"\0{event.seq}"
 
 
 class _Untaught:
-    """A model before there is one."""
+    """Stands for the model until the log has named one."""
 
     def learn_one(self, raw: bytes, y: Any) -> None:
         raise ValueError("there is no model yet")

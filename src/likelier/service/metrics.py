@@ -17,7 +17,7 @@ class Metrics:
         self.refused: dict[str, int] = {}
 
     def request(self, path: str, status: int, seconds: float) -> None:
-        """One request that was answered."""
+        """Count a request that was answered."""
         key = (path, status)
         self.requests[key] = self.requests.get(key, 0) + 1
         counts = self.latency.get(path)
@@ -27,7 +27,7 @@ class Metrics:
         self.seconds[path] = self.seconds.get(path, 0.0) + seconds
 
     def count(self, path: str, rows: int) -> None:
-        """Rows of a request."""
+        """Count the rows of a request."""
         self.rows[path] = self.rows.get(path, 0) + rows
 
     def quantile(self, path: str, q: float, before: list[int] | None = None) -> float | None:
@@ -46,7 +46,7 @@ class Metrics:
         return BUCKETS[-1]
 
     def text(self, gauges: Mapping[str, tuple[str, str, float]]) -> str:
-        """All of it; gauges: (type, help, value) by name."""
+        """All metrics as text. gauges: (type, help, value) by name."""
         return "\n".join([*self._lines(), *_plain(gauges), ""])
 
     def _lines(self) -> Iterator[str]:

@@ -15,7 +15,7 @@ from likelier import _core
 from likelier.saving.format import Archive
 from likelier.saving.online import NAME, Kept, content_of, kept_in
 from likelier.service.events import encode, features_of, label_text
-from likelier.storing.files import decode
+from likelier.storage import decode
 from likelier.streams.model import Online, Settings
 from likelier.streams.reader import NUMBER, WORD
 
@@ -120,7 +120,7 @@ class OnlineModel(Served):
         return {one.name: getattr(settings, one.name) for one in fields(Settings)} | self.kept.fitting
 
     def checked(self, x: dict[str, Any]) -> dict[str, Any]:
-        """Cells as the model's text columns were read: numbers are numbers, and all else words."""
+        """Check cells by the column types of the training file: number or text."""
         super().checked(x)
         for name in x.keys() & self._kinds.keys() if self._kinds else ():
             kind, value = self._kinds[name], x[name]
@@ -157,7 +157,7 @@ class OnlineModel(Served):
         return self._reader.labelled(body)
 
     def hashed(self, raws: list[bytes], labels: list[Any]) -> "_core.HashedRows | None":
-        """Rows in JSON as the model learns them; None: not all of them are plain, and no label is met."""
+        """Hash rows in JSON. None if not all of them are plain; new labels are added only if they are."""
         codes = dict(self.model.codes)
         found = self._reader.rows(
             raws, np.array([codes.setdefault(label, len(codes)) for label in labels], dtype=np.int32)
@@ -168,12 +168,12 @@ class OnlineModel(Served):
         return found
 
     def learn(self, x: dict[str, Any], y: Any, weight: float = 1.0) -> None:
-        """One row."""
+        """Learn one row."""
         model = self.model
         model.intake.learn_one(model.learner, x, model.meet(y), weight)
 
     def copy(self) -> "OnlineModel":
-        """As it is now."""
+        """A copy of the model, which learns independently."""
         return OnlineModel(replace(self.kept, model=self.model.copy()), self.sha)
 
     def content(self) -> bytes:
@@ -235,7 +235,7 @@ def load_file(path: str) -> bytes:
 
 
 def unfit(new: Served, old: Served) -> str | None:
-    """Why a model cannot take another's place; None: it can."""
+    """Why a model cannot replace another one; None if it can."""
     if old.columns is not None and new.columns is not None and set(old.columns) != set(new.columns):
         others = sorted(set(old.columns) ^ set(new.columns))
         return f"the model has other columns than the one that is served: {', '.join(others[:10])}"

@@ -35,7 +35,7 @@ class Monitor:
 
     # ---- rows as they come ---------------------------------------------------------------------------
     def see(self, rows: list[dict[str, Any]]) -> None:
-        """Some of the rows that are logged: for drift, and for the names of features."""
+        """Take a sample of the logged rows, for drift and for the names of features."""
         for x in rows:
             self.drift.row(x)
             for name, value in x.items():
@@ -97,7 +97,7 @@ class Monitor:
 
     # ---- the page ------------------------------------------------------------------------------------
     def state(self) -> bytes:
-        """All that the page shows, made at most once a second."""
+        """The data of the page in JSON, computed at most once a second."""
         now = time.monotonic()
         if now - self._made >= PERIOD * 0.9 or not self._state:
             self._state, self._made = encode(self._now(now)), now
@@ -141,7 +141,7 @@ class Monitor:
         }
 
     def _traffic(self, now: float) -> dict[str, Any]:
-        """Rows a second and latencies since the last time."""
+        """Rows per second and latencies since the last call."""
         before, metrics = self._before, self.metrics
         seconds = max(now - before["at"], 1e-3)
         found = {}

@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +15,7 @@ from likelier.service.store import PAGE, SCHEMA, Draft, Known, StoreError, worth
 # Names of advisory locks: of the process that learns, of a transaction that appends, of a process that
 # starts, and of all that serve, who share it.
 LEADER, APPEND, BEGIN, SERVING = 0x6C6B6C7201, 0x6C6B6C7202, 0x6C6B6C7203, 0x6C6B6C7204
+LEAVING = 3.0  # seconds until the database has noticed that a process has ended
 TABLES = """
 CREATE TABLE IF NOT EXISTS likelier_events (
   seq BIGINT PRIMARY KEY,
@@ -83,7 +85,7 @@ class PostgresStore:
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
-        """Errors of the database as errors of the store."""
+        """Turn errors of the database into a `StoreError`."""
         try:
             yield
         except psycopg.errors.UniqueViolation as problem:
@@ -109,6 +111,12 @@ class PostgresStore:
                 self._connected().execute("SELECT pg_advisory_unlock(%s)", (BEGIN,))
 
     def alone(self) -> bool:
+        end = time.monotonic() + LEAVING
+        while not (free := self._is_alone()) and time.monotonic() < end:
+            time.sleep(0.1)
+        return free
+
+    def _is_alone(self) -> bool:
         with self._failing():
             connection = self._connected()
             found = connection.execute("SELECT pg_try_advisory_lock(%s)", (SERVING,)).fetchone()
@@ -124,7 +132,7 @@ class PostgresStore:
 
     # ---- leading -------------------------------------------------------------------------------------
     def lead(self) -> bool:
-        """Whether this process is the one that learns: it is as long as its connection lasts."""
+        """Try to become the leader, the process that learns, for as long as the connection lasts."""
         with self._failing():
             connection = self._connected()
             if not self._leads:
@@ -134,7 +142,7 @@ class PostgresStore:
 
     @property
     def leads(self) -> bool:
-        """Whether it did when it was last asked, and its connection has lasted since."""
+        """Whether this process became the leader and its connection has lasted since."""
         return self._leads and self._connection is not None and not self._connection.closed
 
     # ---- events --------------------------------------------------------------------------------------
@@ -143,7 +151,7 @@ class PostgresStore:
         return (int(found[0][0]), float(found[0][1])) if found else (0, 0.0)
 
     def append(self, drafts: Sequence[Draft], at: float, until: float = math.inf) -> list[Event]:
-        """The drafts as events. A `Conflict`: by the time of the log it is later than `until`."""
+        """Append drafts as events; raises a `Conflict` if the time of the log is later than `until`."""
         if not drafts:
             return []
         with self._failing():

@@ -15,7 +15,7 @@ PART = 1 << 14  # events that are applied together
 
 
 def models_of(store: Store) -> Callable[[str], Served]:
-    """Models of a store, by the SHA-256 of their files: a new one each time, for it learns."""
+    """A function that loads models of a store by the SHA-256 of their files, a new copy each time."""
 
     @lru_cache(maxsize=2)
     def content(sha: str) -> bytes:
@@ -27,7 +27,7 @@ def models_of(store: Store) -> Callable[[str], Served]:
 def recovered(
     store: Store, *, snapshots: bool = True, note: Callable[[str], None] = lambda text: None
 ) -> Live:
-    """The learner as the log has it. A damaged snapshot is passed over for an older one, or for none."""
+    """The learner after all events of the log. Damaged snapshots are skipped."""
     models, live = models_of(store), None
     for version in store.snapshots() if snapshots else []:
         if version > store.last()[0]:

@@ -29,7 +29,7 @@ GRACE = 20  # seconds for requests under way, when asked to end
 
 
 class Options:
-    """What a service is started with."""
+    """The options of a service."""
 
     def __init__(self, **given: Any) -> None:
         self.host: str = given.pop("host", "127.0.0.1")
@@ -62,7 +62,7 @@ def opened(store: str, *, read_only: bool = False) -> Store:
 
 
 def prepared(store: Store, options: Options, note: Any) -> Live:
-    """The learner of a store, which is begun if it is new."""
+    """The learner of a store; a new store gets its first events."""
     if options.model is not None:
         first = began_with(store)
         if first is not None and first != sha_of(options.model):
@@ -93,7 +93,7 @@ _OTHER_SHADOW = (
 
 
 def _differences(ours: Config, theirs: Config) -> str:
-    """Why a process may not join those that serve a log with other settings; empty: they are the same."""
+    """Why a process may not join others that serve the log; empty if the settings are equal."""
     found = [
         f"{name} is {getattr(theirs, name)!r} there and {getattr(ours, name)!r} here"
         for name in Config.__struct_fields__
@@ -136,7 +136,7 @@ def check_address(host: str, tokens: Tokens) -> bool:
 
 @contextlib.contextmanager
 def service(options: Options, note: Any) -> Iterator[tuple[Writer, Api, Any]]:
-    """The parts of a service, running; in the end all that was accepted is written."""
+    """Start the parts of a service; at the end everything accepted is written."""
     tokens = Tokens.of(Path(options.tokens)) if options.tokens else Tokens()
     local = check_address(options.host, tokens)
     store = opened(options.store)

@@ -46,7 +46,7 @@ class PairedLosses:
         self.means: list[float] = []
 
     def add(self, live: float, shadow: float) -> None:
-        """One row."""
+        """Add the losses of one row."""
         self.rows += 1
         self.live += live
         self.shadow += shadow
@@ -61,7 +61,7 @@ class PairedLosses:
 
     @property
     def p_value(self) -> float:
-        """Of no difference, two-sided; NaN with too few rows."""
+        """The two-sided p-value of the hypothesis of no difference; NaN with too few rows."""
         n = len(self.means)
         if n < FEWEST:
             return math.nan
@@ -75,12 +75,12 @@ class PairedLosses:
         return float(2 * stdtr(n - 1, -abs(mean) / error))
 
     def state(self) -> dict[str, Any]:
-        """All of it, as plain values."""
+        """The state as plain values."""
         return dict(vars(self))
 
     @classmethod
     def of(cls, state: dict[str, Any]) -> "PairedLosses":
-        """As it was."""
+        """Restore a saved state."""
         made = cls()
         vars(made).update({name: state[name] for name in vars(made)})
         return made
@@ -103,7 +103,7 @@ class Shadow:
         return len(self.events) >= TOGETHER
 
     def follow(self, served: "Live") -> None:
-        """Apply what has come; the served learner has, and its losses are paired with those of this one."""
+        """Apply the new events, and pair the losses of both models on the same rows."""
         events, self.events = self.events, []
         self.live.apply(events)
         ours, theirs = _scored(self.live), _scored(served)
@@ -113,7 +113,7 @@ class Shadow:
                 self.losses.add(loss, known[id])
 
     def summary(self) -> dict[str, Any]:
-        """The two side by side."""
+        """The losses of both models and the test of their difference."""
         losses, n = self.losses, max(self.losses.rows, 1)
         found = {
             "live_log_loss": losses.live / n,
@@ -128,13 +128,13 @@ class Shadow:
 
 
 def record(live: "Live") -> None:
-    """From here on the losses of rows are kept, by their ids."""
+    """Record the losses of rows by their ids from now on."""
     live.judge.settle()
     live.scored, live.curve_.losses = [], []
 
 
 def _scored(live: "Live") -> Sequence[tuple[str, float]]:
-    """Ids and losses of rows since the last time."""
+    """Ids and losses of the rows since the last call."""
     live.judge.settle()
     ids, losses = live.scored or [], live.curve_.losses or []
     record(live)

@@ -60,12 +60,12 @@ class SharedWriter(Writer):
         return events, [found[event.seq] for event in events]
 
     def _foreseen(self, event: Event) -> Outcome:
-        """What a follower answers: its own model's answer, and that the label will be learned."""
+        """The result that a follower reports: its own prediction, and that the label will be learned."""
         answer = None if event.x is None else self.live.predict_proba_one(event.x)
         return Outcome(answer, None if event.y is None else LEARNED)
 
     def _catch_up(self) -> dict[int, Outcome]:
-        """Apply what the log has, whoever wrote it; the outcomes by the numbers of events."""
+        """Apply the new events of all processes; their results by event number."""
         events = list(self.store.after(self.live.version))
         self._caught = time.monotonic()
         return (
@@ -96,7 +96,7 @@ class SharedWriter(Writer):
                 self._follow()
 
     def _take_over(self) -> None:
-        """The state of the log, from the newest snapshot: this process learns from here on."""
+        """Become the leader: recover the state from snapshot and log, and learn from now on."""
         self._become(recovered(self.store))
         self._saved, self._leads = 0, True
 
@@ -112,7 +112,7 @@ class SharedWriter(Writer):
         self._saved = live.version
 
     def stop(self) -> None:
-        """As others do; what was learned is published, if this process learns."""
+        """End the thread. The leader publishes its model first."""
         if not self._leads:
             self._saved = self.live.version
         super().stop()

@@ -10,12 +10,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from likelier import storage
 from likelier.service.events import Config, encode
 from likelier.service.live import Live
 from likelier.service.models import OnlineModel, Served, served_of
 from likelier.service.shadow import PairedLosses, Shadow, record
-from likelier.storing import files
-from likelier.storing.files import decode, require
+from likelier.storage import decode, require
 from likelier.streams.delayed import Row
 from likelier.streams.figures import Curve, Figures, Snapshot
 
@@ -26,7 +26,7 @@ Raws = Callable[[Sequence[str]], Mapping[str, bytes]]  # rows of the log, by id
 
 # ---- out -----------------------------------------------------------------------------------------
 def captured(live: Live) -> Callable[[], bytes]:
-    """The state as it is now; the function makes a file of it, in whichever thread."""
+    """Copy the state; the returned function makes the file, in any thread."""
     models = {"model": _copied(live.served)}
     state = _state(live)
     if live.shadow is not None:
@@ -36,10 +36,10 @@ def captured(live: Live) -> Callable[[], bytes]:
 
     def content() -> bytes:
         arrays: dict[str, NDArray[Any]] = {}
-        held = files.encode(state, "state", arrays, {})
+        held = storage.encode(state, "state", arrays, {})
         for name, model in models.items():
             arrays[name] = np.frombuffer(model.content(), dtype=np.uint8)
-        return files.packed({"format": FORMAT, "version": VERSION, "state": held}, arrays)
+        return storage.packed({"format": FORMAT, "version": VERSION, "state": held}, arrays)
 
     return content
 
@@ -92,9 +92,9 @@ def _curve(curve: Curve) -> dict[str, Any]:
 
 # ---- in ------------------------------------------------------------------------------------------
 def restored(content: bytes, models: Callable[[str], Served], raws: Raws | None) -> Live:
-    """The learner of a snapshot; a ValueError where it is damaged. raws None: without waiting rows."""
+    """The learner of a snapshot; raises ValueError if it is damaged. raws=None: without waiting rows."""
     try:
-        archive = files.Archive(BytesIO(content))
+        archive = storage.Archive(BytesIO(content))
         require(archive.header.get("format") == FORMAT, "it is not a snapshot")
         require(archive.header.get("version") == VERSION, "it is of another version")
         state = decode(archive.section("state"), archive.array, {})
@@ -110,7 +110,7 @@ def restored(content: bytes, models: Callable[[str], Served], raws: Raws | None)
         raise ValueError(f"the snapshot is damaged: {type(problem).__name__}: {problem}") from problem
 
 
-def _model(archive: files.Archive, name: str, state: dict[str, Any]) -> Served:
+def _model(archive: storage.Archive, name: str, state: dict[str, Any]) -> Served:
     model = served_of(archive.array(name).tobytes())
     model.sha = state["sha"]
     return model
@@ -152,4 +152,4 @@ def _restore_curve(curve: Curve, kept: dict[str, Any]) -> None:
 
 def model_in(content: bytes) -> bytes:
     """The model file within a snapshot."""
-    return files.Archive(BytesIO(content)).array("model").tobytes()
+    return storage.Archive(BytesIO(content)).array("model").tobytes()

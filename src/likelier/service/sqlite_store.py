@@ -11,7 +11,7 @@ from typing import Any
 
 from likelier.service.events import Event
 from likelier.service.store import PAGE, SCHEMA, Draft, Known, StoreError, worth_keeping
-from likelier.storing.files import write
+from likelier.storage import write
 
 APPLICATION = 0x6C6B6C72  # "lklr": the application id in the header of the file
 TABLES = """
@@ -133,7 +133,7 @@ class SqliteStore:
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
-        """Errors of SQLite as errors of the store."""
+        """Turn errors of SQLite into a `StoreError`."""
         try:
             yield
         except sqlite3.DatabaseError as problem:
@@ -141,7 +141,7 @@ class SqliteStore:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """One transaction: durable as a whole, or as if it had not been."""
+        """A transaction: it is durable as a whole or has no effect."""
         with self._failing():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -154,14 +154,14 @@ class SqliteStore:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Nobody else writes: the lock of the file is held."""
+        """Nothing to do: the lock of the file excludes other processes."""
         yield
 
     def alone(self) -> bool:
         return True
 
     def serve(self) -> None:
-        """The lock of the file says so."""
+        """Nothing to do: the lock of the file registers this process."""
 
     # ---- events --------------------------------------------------------------------------------------
     def last(self) -> tuple[int, float]:
@@ -182,7 +182,7 @@ class SqliteStore:
         return events
 
     def _insert(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Many rows to a statement: between two statements another thread may take the interpreter."""
+        """Insert many rows per statement: each statement releases and takes the interpreter lock."""
         start = 0
         for size in STATEMENTS:
             while len(rows) - start >= size:

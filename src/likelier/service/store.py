@@ -21,7 +21,7 @@ class Draft(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What the log has of an id."""
+    """The row and the label that the log has for an id."""
 
     x: bytes | None  # the row
     at: float | None  # when it came
@@ -41,7 +41,7 @@ class Store(Protocol):
         """Whether no other process serves this log."""
 
     def serve(self) -> None:
-        """Be one of those that do, until the store is closed."""
+        """Register this process as one that serves the log, until the store is closed."""
 
     def exclusive(self) -> AbstractContextManager[None]:
         """While this lasts no other process begins to use the log."""
@@ -50,7 +50,7 @@ class Store(Protocol):
         """The number and the event time of the last event; (0, 0.0) without any."""
 
     def append(self, drafts: Sequence[Draft], at: float) -> list[Event]:
-        """The drafts as events, durable once this returns: all of them or none."""
+        """Append drafts as events. Once this returns all of them are durable; if it fails, none is."""
 
     def after(self, seq: int) -> Iterator[Event]:
         """The events that follow a number, in their order."""
@@ -74,10 +74,10 @@ class Store(Protocol):
         """The versions of which there are snapshots, newest first."""
 
     def snapshot(self, version: int) -> bytes:
-        """One of them."""
+        """The content of a snapshot."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the store and release its locks."""
 
 
 def worth_keeping(versions: Sequence[int]) -> set[int]:

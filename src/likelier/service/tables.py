@@ -1,4 +1,4 @@
-"""Models that were fitted to tables, and are served as they are."""
+"""Classifiers that were fitted on tables; they are served without learning."""
 
 import tempfile
 import warnings
@@ -70,7 +70,7 @@ class TableModel(Served):
 
 
 def _cells(column: list[Any]) -> list[Any]:
-    """Whole numbers among fractions are numbers as these are."""
+    """A column with integers converted to floats if it has both."""
     if any(isinstance(value, list | dict) for value in column):
         raise RefusedRow("the model takes numbers, strings and booleans; got a list or an object")
     numbers = all(value is None or isinstance(value, int | float) for value in column)

@@ -26,11 +26,11 @@ OBSERVED = 0.1  # seconds between rows that are shown to those who watch
 
 
 class Busy(Exception):
-    """There are more rows in the queue than it may hold."""
+    """The queue is full."""
 
 
 class Learned(NamedTuple):
-    """What became of the labels of a request."""
+    """The result of a `/learn` request, in numbers of labels."""
 
     learned: int
     duplicates: int
@@ -45,7 +45,7 @@ class Answered(NamedTuple):
 
 
 class Request(NamedTuple):
-    """Rows of one client, and who waits for what becomes of them."""
+    """The rows of one request, and the future that receives their results."""
 
     items: Sequence[Item]
     future: "asyncio.Future[Any]"
@@ -64,7 +64,7 @@ class Clock:
 
 @dataclass
 class Counted:
-    """What the writer has done so far."""
+    """Counters of the writer since the start."""
 
     commits: int = 0
     commit_seconds: float = 0.0
@@ -76,7 +76,7 @@ class Counted:
 
 
 class Writer:
-    """Appends and applies, in one thread; requests are submitted from an event loop."""
+    """Writes the log and updates the model in one thread, for requests from an event loop."""
 
     tick = TICK
 
@@ -111,21 +111,21 @@ class Writer:
 
     @property
     def role(self) -> str:
-        """Whether it learns."""
+        """`leader` if this process learns, else `follower`."""
         return "leader"
 
     def start(self) -> None:
-        """From here on requests are served."""
+        """Start the thread that serves requests."""
         self._thread.start()
 
     # ---- the event loop's side -----------------------------------------------------------------------
     @property
     def backlog(self) -> int:
-        """Rows that have been submitted and not dealt with."""
+        """The number of rows that have been submitted and not processed yet."""
         return self._submitted - self._done
 
     def submit(self, items: Sequence[Item]) -> "asyncio.Future[Any]":
-        """Rows to log; the future has a `Learned` or an `Answered`, or a `Refusal`."""
+        """Submit rows. The future receives a `Learned`, an `Answered` or a `Refusal`."""
         if self.backlog + len(items) > self.most and self.backlog:
             raise Busy
         if self._stopping or self.broken is not None:
@@ -134,13 +134,13 @@ class Writer:
         return self._enter(items, None)
 
     def call(self, work: Callable[[], Any]) -> "asyncio.Future[Any]":
-        """Something to do in the writer's thread, between two batches."""
+        """Run a function in the thread of the writer, between two batches."""
         if self._stopping or self.broken is not None:
             raise StoreError(self.broken or "the server is shutting down")
         return self._enter((), work)
 
     def _enter(self, items: Sequence[Item], work: Callable[[], Any] | None) -> "asyncio.Future[Any]":
-        """Requests of one turn of the event loop wake the thread once."""
+        """Queue a request. All requests of one iteration of the event loop wake the thread once."""
         loop = self._loop
         if loop is None or loop.is_closed():  # asked for once: it takes a system call before Python 3.12
             loop = self._loop = asyncio.get_running_loop()
@@ -156,7 +156,7 @@ class Writer:
             self._queue.put(arrived)
 
     def stop(self) -> None:
-        """Deal with all that was submitted, take a snapshot, and end."""
+        """Process all submitted requests, take a snapshot, and end the thread."""
         self._stopping = True
         self._hand_over()
         if self._thread.is_alive():
@@ -179,7 +179,7 @@ class Writer:
                 return
 
     def _take(self) -> tuple[list[Request], Request | None, bool]:
-        """Requests that share a commit, then perhaps something else to do."""
+        """The next requests that share a commit, a function to run, and whether to end."""
         self._receive()
         batch: list[Request] = []
         rows = 0
@@ -194,7 +194,7 @@ class Writer:
         return batch, None, False
 
     def _receive(self) -> None:
-        """Empty the queue; where there is nothing to do, wait for something."""
+        """Take everything from the queue; wait if there is nothing to do."""
         try:
             some = self._queue.get(timeout=self.tick) if not self._left else self._queue.get_nowait()
             self._gather()
@@ -244,7 +244,7 @@ class Writer:
             results.append((request, self._result(request.items, iter(found))))
 
     def _write(self, batch: Batch, at: float) -> list[Outcome]:
-        """The drafts as events, and what became of them."""
+        """Write and apply the events of a batch; their results."""
         if not batch.drafts:
             return []
         start = time.perf_counter()
@@ -266,12 +266,12 @@ class Writer:
     def _append(
         self, drafts: Sequence[Draft], at: float, until: float = math.inf
     ) -> tuple[list[Event], list[Outcome]]:
-        """On disk first, then learned. until: when labels among them would be too late."""
+        """Write events to the log, then apply them. until: the last moment at which their labels count."""
         events = self.store.append(drafts, at)
         return events, self._apply(events)
 
     def _observe(self, events: Sequence[Event]) -> None:
-        """Show some rows to those who watch: a few hundred a second."""
+        """Pass a sample of the rows to the observers: at most about 160 per second."""
         now = time.monotonic()
         if now - self._observed < OBSERVED:
             return
@@ -310,7 +310,7 @@ class Writer:
         return events[0]
 
     def _apply(self, events: Sequence[Event]) -> list[Outcome]:
-        """Events that are in the log; if they cannot be applied, the state is no longer that of the log."""
+        """Apply events of the log. After a failure nothing more is accepted, as the state is wrong."""
         try:
             return self.live.apply(events)
         except Exception as problem:
@@ -321,7 +321,7 @@ class Writer:
             raise StoreError(self.broken) from problem
 
     def _tick(self) -> None:
-        """What is due between two batches."""
+        """Do what is due between two batches."""
         self._maybe_snapshot()
 
     # ---- snapshots -----------------------------------------------------------------------------------
@@ -339,7 +339,7 @@ class Writer:
             self._saved, self._saved_at = version, time.monotonic()
 
     def snapshot_now(self) -> None:
-        """A snapshot of this very moment: for work in this thread, before the model is exchanged."""
+        """Take a snapshot at once, in this thread: before the model is exchanged."""
         if self.live.version > self._saved:
             version = self.live.version
             self.store.put_snapshot(version, captured(self.live)())
@@ -348,7 +348,7 @@ class Writer:
             self.snapshots = self.store.snapshots()
 
     def save(self, content: Callable[[], bytes], version: int) -> None:
-        """Write a snapshot; where that fails the log is all that there is, which is enough."""
+        """Write a snapshot. A failure is only reported, because the log alone is enough to recover."""
         try:
             self.store.put_snapshot(version, content())
             self.counted.snapshots += 1

@@ -15,8 +15,7 @@ from likelier.solvers.base import (
 )
 from likelier.solvers.first_order import ScalingOracle, cg, gradient, iterative_scaling, subgradient
 from likelier.solvers.hinge import pocket, smoothing
-from likelier.solvers.lbfgs import lbfgs
-from likelier.solvers.newton import newton, newton_cg, solved
+from likelier.solvers.newton import lbfgs, newton, newton_cg, solved
 from likelier.solvers.proximal import proximal
 
 __all__ = [

@@ -2,6 +2,7 @@
 
 from likelier.states.base import Fold, Folds, Parts, State, StateGroup, Statistics, all_but_one
 from likelier.states.counts import BinCounts, Bins, Counts, edges_of
+from likelier.states.least_squares import Equations, RowsOrTriangle, Triangle
 from likelier.states.loss_sums import (
     ColumnPowers,
     Expansion,
@@ -15,8 +16,6 @@ from likelier.states.loss_sums import (
 )
 from likelier.states.missing import PatternMoments, ShrinkageMoments, TooManyPatterns
 from likelier.states.moments import ColumnMoments, Deviations, HigherMoments, Moments, Shape
-from likelier.states.qr import Equations, Triangle
-from likelier.states.regression_rows import RowsOrTriangle
 from likelier.states.rows import ReferenceScores, RowSample, StoredRows
 from likelier.states.sums import RULES, PositiveMoments, Rule, Sums
 from likelier.states.survey import Extent, LabelRows, LabelTotals, Levels, RowCount, Survey

@@ -9,18 +9,9 @@ from numpy.typing import NDArray
 
 from likelier.array_types import Floats
 from likelier.data import Chunk, Columns, Factor, levels_of
-from likelier.data.design import (
-    CODED,
-    CategoryTerm,
-    Design,
-    LeftOut,
-    NumberTerm,
-    TableColumn,
-    Term,
-    as_columns,
-    gap_name,
-)
-from likelier.data.word_counts import WordsTerm, learned_words
+from likelier.data.design import CategoryTerm, Design, LeftOut, NumberTerm, Term, as_columns, gap_name
+from likelier.data.documents import WordsTerm, learned_words
+from likelier.data.table_columns import CODED, TableColumn, of_strings
 from likelier.states.moments import ColumnMoments
 
 
@@ -204,17 +195,14 @@ def _said(column: TableColumn) -> str:
 
 
 def _factor(name: str, values: Any) -> Factor:
-    """A column of categories; one without any value was read as missing numbers."""
-    if isinstance(values, Factor):
-        return values
-    numbers = np.asarray(values, dtype=np.float64)
-    if not np.isnan(numbers).all():
-        number = numbers[~np.isnan(numbers)][0]
-        raise ValueError(
-            f"Input X has numbers and strings in column {name!r}, such as {number:g}: make all of its "
+    """A column of categories."""
+    return of_strings(
+        values,
+        lambda x: (
+            f"Input X has numbers and strings in column {name!r}, such as {x:g}: make all of its "
             "values strings."
-        )
-    return Factor(np.full(len(numbers), -1, dtype=np.int32), np.empty(0, dtype=object))
+        ),
+    )
 
 
 def _number(name: str, values: Any) -> Any:

@@ -12,17 +12,15 @@ from likelier.data import Chunk, DegenerateWarning, Dense
 from likelier.engines import chunks
 from likelier.estimators import validation
 from likelier.estimators.base import Names, column_names
-from likelier.estimators.coefficients import check_errors, table_terms
 from likelier.estimators.discriminative.base import LabelledRows, labelled, with_offset
 from likelier.estimators.sources import stored
 from likelier.inference import Information, LikelihoodSummary, Separation
 from likelier.inference.clusters import Clusters
-from likelier.inference.information import POWERS, null_log_likelihood
+from likelier.inference.information import POWERS, null_log_likelihood, weights_covariance
 from likelier.inference.least_squares import Covariance
 from likelier.inference.likelihood import Estimate, Point, estimate_of, likelihood_summary
 from likelier.inference.marginal_effects import MarginalEffects, Weights, marginal_effects, total_effects
-from likelier.inference.terms import TermTests, terms_of
-from likelier.inference.weights_covariance import weights_covariance
+from likelier.inference.terms import TermTests, check_errors, table_terms, terms_of
 from likelier.objective import Objective
 from likelier.penalties import ElasticNet
 from likelier.solvers import newton, run_solver

@@ -16,14 +16,13 @@ from likelier.engines import reached
 from likelier.estimators import validation
 from likelier.estimators.base import followed, resumable
 from likelier.estimators.deprecated import Strength
-from likelier.estimators.discriminative.base import LabelledRows, PenalisedModel
-from likelier.estimators.discriminative.weights import SolverTrace, Weights
+from likelier.estimators.discriminative.base import LabelledRows, PenalisedModel, SolverTrace, Weights
 from likelier.estimators.priors import weighted, weights_by_class
 from likelier.losses import LOSSES, Loss, softmaxed
 from likelier.objective import Objective
 from likelier.penalties import ElasticNet
 from likelier.row_solvers import Margins
-from likelier.row_solvers.semismooth import FEW_COLUMNS
+from likelier.row_solvers.newton import FEW_COLUMNS
 from likelier.solvers import Solution, Watch, run_solver
 from likelier.threads import cores
 

@@ -15,7 +15,7 @@ from likelier.engines import chunks
 from likelier.estimators import deprecated, formulas, posteriors, validation
 from likelier.estimators.base import Names, column_names, repeated_for_gaps, resumable
 from likelier.estimators.deprecated import NOT_GIVEN, Strength, strength_of
-from likelier.estimators.discriminative.base import PenalisedModel, labelled_as, with_offset
+from likelier.estimators.discriminative.base import PenalisedModel, Weights, begun, labelled_as, with_offset
 from likelier.estimators.discriminative.inference import (
     Asked,
     effects_of,
@@ -23,7 +23,6 @@ from likelier.estimators.discriminative.inference import (
     summary_of,
     term_tests_of,
 )
-from likelier.estimators.discriminative.weights import Weights, begun
 from likelier.estimators.priors import weighted, weights_by_class
 from likelier.estimators.validation import known_classes
 from likelier.inference import Information, LikelihoodSummary, separation_of

@@ -30,9 +30,8 @@ from likelier.estimators.deprecated import (
     ratios_of,
     scoring_of,
 )
-from likelier.estimators.discriminative.base import labelled
+from likelier.estimators.discriminative.base import SolverTrace, Weights, labelled
 from likelier.estimators.discriminative.logistic import LogisticModel, LogisticRegression
-from likelier.estimators.discriminative.weights import SolverTrace, Weights
 from likelier.estimators.sources import gathered, stored
 from likelier.model import targets
 from likelier.objective import Objective

@@ -13,7 +13,7 @@ from likelier.array_types import Floats
 from likelier.data import CSR, DegenerateWarning
 from likelier.estimators import validation
 from likelier.estimators.base import Names
-from likelier.estimators.discriminative.base import LabelledRows, labelled_as
+from likelier.estimators.discriminative.base import LabelledRows, Weights, labelled_as
 from likelier.estimators.discriminative.sgd_base import (
     EpochsResult,
     OneVsRest,
@@ -22,7 +22,6 @@ from likelier.estimators.discriminative.sgd_base import (
     one_of,
     settings_of,
 )
-from likelier.estimators.discriminative.weights import Weights
 from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.predictions import Contributions
 from likelier.evaluation import BinaryProblem, MistakeBound, mistake_bound

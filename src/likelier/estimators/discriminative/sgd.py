@@ -16,7 +16,7 @@ from likelier.data import Chunk, Source
 from likelier.data.transforms import cluster_of
 from likelier.engines import run
 from likelier.estimators import deprecated, posteriors, validation
-from likelier.estimators.discriminative.base import LabelledRows
+from likelier.estimators.discriminative.base import LabelledRows, SolverTrace, Weights
 from likelier.estimators.discriminative.sgd_base import (
     SEEDS,
     Epochs,
@@ -27,7 +27,6 @@ from likelier.estimators.discriminative.sgd_base import (
     one_of,
     settings_of,
 )
-from likelier.estimators.discriminative.weights import SolverTrace, Weights
 from likelier.estimators.posteriors import learned_shares, priors_for
 from likelier.estimators.priors import weighted, weights_by_class
 from likelier.estimators.sources import by_block

@@ -21,8 +21,14 @@ from likelier.data import Arrays, Chunk, Source
 from likelier.engines import chunks
 from likelier.estimators import validation
 from likelier.estimators.base import called, column_names, listened_to, repeated_for_gaps, steps
-from likelier.estimators.discriminative.base import LabelledRows, LinearModel, labelled, labelled_as
-from likelier.estimators.discriminative.weights import SolverTrace, Weights
+from likelier.estimators.discriminative.base import (
+    LabelledRows,
+    LinearModel,
+    SolverTrace,
+    Weights,
+    labelled,
+    labelled_as,
+)
 from likelier.estimators.priors import weights_by_class
 from likelier.estimators.validation import known_classes
 from likelier.row_solvers.sklearn_sgd import (

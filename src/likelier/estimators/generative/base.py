@@ -14,16 +14,15 @@ from sklearn.utils import check_random_state
 from likelier import links
 from likelier.array_types import Floats
 from likelier.data import Arrays, Dense, SkippedWarning, Source
-from likelier.data.transforms import cluster_of
-from likelier.data.units import FAR, Units, magnitudes, needed
+from likelier.data.transforms import FAR, Units, cluster_of, magnitudes, needed
 from likelier.engines import run
 from likelier.engines.run import first_chunk
 from likelier.estimators import exports, validation
 from likelier.estimators.base import Names, publish, warn, with_caption
-from likelier.estimators.frames import check_library, filled_in, is_frame, new_frame, selected_columns
 from likelier.estimators.generative.outliers import scored
 from likelier.estimators.priors import adapted, warn_of_priors
 from likelier.estimators.sources import by_block
+from likelier.estimators.tables import check_library, filled_in, is_frame, new_frame, selected_columns
 from likelier.estimators.to_sklearn import to_sklearn
 from likelier.export.describe import Scored
 from likelier.families import DiagonalGaussian, FullGaussian, Support, TiedGaussian
@@ -31,7 +30,7 @@ from likelier.families.gaussian import RidgedDiagonal, RidgedSpherical
 from likelier.links import Link
 from likelier.model import Bayes, ask, log_of
 from likelier.scores import Scores
-from likelier.states.units import Magnitudes, Scaled
+from likelier.states.base import Magnitudes, Scaled
 from likelier.warning_location import outside
 
 

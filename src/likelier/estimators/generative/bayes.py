@@ -19,7 +19,7 @@ from likelier import links
 from likelier.array_types import Floats
 from likelier.data import Arrays, SkippedWarning, code, levels_of
 from likelier.data.dask import is_collection
-from likelier.data.units import Units, source_in_units
+from likelier.data.transforms import Units, source_in_units
 from likelier.engines import run
 from likelier.estimators import exports, posteriors, validation
 from likelier.estimators.base import Estimator

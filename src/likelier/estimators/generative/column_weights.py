@@ -24,13 +24,12 @@ from likelier.array_types import Floats
 from likelier.data import Chunk, Dense
 from likelier.estimators.generative.family_choice import Plan, PlannedBayes, PlannedParts
 from likelier.families import Mixed, MixedFamily
-from likelier.families.leave_one_out import Rows
-from likelier.families.left_out_columns import Block, blocks_left_out
+from likelier.families.leave_one_out import ColumnsLeftOut, Rows, blocks_left_out
 from likelier.families.registry import Smoothing
 from likelier.families.weighted import weighted_scores
 from likelier.links import log_sum_exp
 from likelier.scores import Scores
-from likelier.states.reservoir import Reservoir
+from likelier.states.rows import Reservoir
 
 MOST_ROWS = 1 << 15  # by which weights are fitted: with 30 columns they cost 0.0005 nats a row
 MOST_DENSITIES = 1 << 23  # log densities of these rows, of all columns and classes: 64 MB
@@ -177,7 +176,7 @@ class Problem:
         return found
 
 
-def _columns_of(block: Block) -> list[NDArray[np.intp]]:
+def _columns_of(block: ColumnsLeftOut) -> list[NDArray[np.intp]]:
     return [block.columns] if block.joint else [np.array([j]) for j in block.columns.tolist()]
 
 

@@ -14,13 +14,13 @@ from likelier.array_types import Floats
 from likelier.data import Arrays, Dense, NonFinite, Source, code, refuse_cells
 from likelier.estimators import validation
 from likelier.estimators.base import Names
+from likelier.estimators.design_matrix import dense_settings, fitted_design
 from likelier.estimators.generative.base import Scaling, prior_of
 from likelier.estimators.generative.one_pass import Count, OnePassClassifier, Survey
 from likelier.estimators.linear_classifier import LinearClassifier
 from likelier.estimators.one_pass import Start
 from likelier.estimators.predictions import Contributions
 from likelier.estimators.sources import by_block
-from likelier.estimators.table_design import dense_settings, fitted_design
 from likelier.families import (
     LOG_2PI,
     Discriminants,
@@ -38,7 +38,7 @@ from likelier.families.lda import parts_about
 from likelier.model import Bayes, ask, log_of
 from likelier.scores import Affine, Scores
 from likelier.states import PatternMoments, ShrinkageMoments
-from likelier.states.units import plain
+from likelier.states.base import plain
 from likelier.threads import one_thread_if
 
 # What linear and quadratic discriminant analysis share.

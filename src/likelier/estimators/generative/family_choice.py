@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from likelier.data import Block, Columns, Source
 from likelier.data.transforms import Recoded
 from likelier.engines import run
-from likelier.engines.row_numbers import numbered
+from likelier.engines.run import numbered
 from likelier.estimators.generative.family_evaluation import FamilyEvaluator, JointScores
 from likelier.families import MixedFamily
 from likelier.families.base import Family

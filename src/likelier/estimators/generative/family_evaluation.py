@@ -12,11 +12,10 @@ from scipy.special import chdtrc
 from likelier.array_types import Floats
 from likelier.data import Chunk, Columns, Factor
 from likelier.data.labels import numbers_among
-from likelier.data.units import block_in_units, magnitudes
-from likelier.data.units import needed as needed_units
+from likelier.data.transforms import block_in_units, magnitudes
+from likelier.data.transforms import needed as needed_units
 from likelier.families.categorical import Categorical, Histogram
-from likelier.families.leave_one_out import Rows
-from likelier.families.left_out_columns import each_left_out
+from likelier.families.leave_one_out import Rows, each_left_out
 from likelier.families.registry import ColumnFamily, Smoothing, is_table, named_family
 
 AT_ONCE = 1 << 20  # scores that are computed together: they stay in the cache

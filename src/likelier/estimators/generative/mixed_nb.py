@@ -36,13 +36,12 @@ from likelier.estimators.one_pass import Start
 from likelier.estimators.predictions import Contributions
 from likelier.export.describe import Scored
 from likelier.families import Mixed, MixedFamily
-from likelier.families.affine_view import AffineView
-from likelier.families.left_out_columns import NotByRow
+from likelier.families.leave_one_out import NotByRow
 from likelier.families.registry import Smoothing
-from likelier.families.weighted import weighted_reading
+from likelier.families.weighted import AffineView, weighted_reading
 from likelier.model import Bayes, log_of
-from likelier.states.reservoir import Reservoir
-from likelier.states.units import plain
+from likelier.states.base import plain
+from likelier.states.rows import Reservoir
 from likelier.warning_location import outside
 
 NOT_KEPT = (

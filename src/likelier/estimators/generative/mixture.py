@@ -9,9 +9,9 @@ import numpy as np
 from likelier.em import FittedMixture, Selection
 from likelier.estimators import validation
 from likelier.estimators.base import Names
+from likelier.estimators.design_matrix import dense_settings, fitted_design
 from likelier.estimators.generative import mixture_init
 from likelier.estimators.generative.mixture_base import Components, MixtureCandidate, check_starts
-from likelier.estimators.table_design import dense_settings, fitted_design
 from likelier.families import SHAPES, Family, ridged, variances_exceed
 from likelier.families.registry import family_of
 from likelier.model import Bayes, log_of

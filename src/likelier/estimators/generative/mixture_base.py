@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from likelier import optional
 from likelier.data import Arrays, Source
 from likelier.data.chunk import single
-from likelier.data.units import Units, log_units, source_in_units
+from likelier.data.transforms import Units, log_units, source_in_units
 from likelier.display import Displayable, Part, Table
 from likelier.em import (
     EMProblem,
@@ -29,7 +29,7 @@ from likelier.em import (
     Weight,
 )
 from likelier.engines import SideState, run
-from likelier.engines.row_numbers import numbered
+from likelier.engines.run import numbered
 from likelier.estimators import validation
 from likelier.estimators.base import (
     NOT_ROUTED,

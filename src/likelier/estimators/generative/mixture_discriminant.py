@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from likelier.array_types import Floats
 from likelier.data import Arrays
 from likelier.em import EMProblem, EMResult, FittedMixture, StoppingRule, by_class
-from likelier.engines.row_numbers import numbered
+from likelier.engines.run import numbered
 from likelier.estimators import posteriors, validation
 from likelier.estimators.base import (
     NOT_ROUTED,
@@ -26,6 +26,7 @@ from likelier.estimators.base import (
     resumable,
     steps,
 )
+from likelier.estimators.design_matrix import dense_settings, fitted_design
 from likelier.estimators.generative import mixture_init
 from likelier.estimators.generative.base import GenerativeModel, scaling_of, units_for
 from likelier.estimators.generative.mixture_base import (
@@ -36,7 +37,6 @@ from likelier.estimators.generative.mixture_base import (
     mean_log_unit,
 )
 from likelier.estimators.generative.outliers import ExpectedModel, RowSampling
-from likelier.estimators.table_design import dense_settings, fitted_design
 from likelier.families import SHAPES, Family, Mixture, ridged, variances_exceed
 from likelier.families.mixture import Owners
 from likelier.families.registry import family_of

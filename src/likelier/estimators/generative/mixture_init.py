@@ -14,7 +14,7 @@ from sklearn.cluster import KMeans, kmeans_plusplus
 from likelier.array_types import Floats
 from likelier.data import CSR, Arrays, Chunk, Dense, Source, refuse_cells
 from likelier.engines import run
-from likelier.engines.row_numbers import numbered
+from likelier.engines.run import numbered
 from likelier.estimators import validation
 from likelier.families import Diagonal, Family, Full, Tied
 from likelier.model import Bayes

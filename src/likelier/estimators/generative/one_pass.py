@@ -12,11 +12,10 @@ from sklearn.base import ClassifierMixin, clone
 
 from likelier.data import Arrays, Source, levels_of
 from likelier.data.chunk import single
-from likelier.data.transforms import KnownLabelsOnly, UnknownLabel
-from likelier.data.units import Units
+from likelier.data.transforms import KnownLabelsOnly, Units, UnknownLabel
 from likelier.em import completed_by_passes
 from likelier.engines import run
-from likelier.engines.row_numbers import numbered
+from likelier.engines.run import numbered
 from likelier.estimators import cross_validation, posteriors, validation
 from likelier.estimators.base import (
     NOT_ROUTED,
@@ -42,7 +41,7 @@ from likelier.families import Completed, Family, completed
 from likelier.model import Bayes, glimpse, surveyed
 from likelier.scores import Scores
 from likelier.states import ColumnMoments, PatternMoments, ShrinkageMoments, TooManyPatterns
-from likelier.states.units import Scaled, plain
+from likelier.states.base import Scaled, plain
 
 
 class Survey(NamedTuple):

@@ -13,15 +13,15 @@ import numpy as np
 from likelier import _core
 from likelier.array_types import Floats
 from likelier.data import Arrays, Block, Chunk, Source, code
-from likelier.data.units import block_in_units
+from likelier.data.transforms import block_in_units
 from likelier.engines import SideState, run
 from likelier.families import Family, Mixture, TiedGaussian
 from likelier.families.leave_one_out import Rows, change
 from likelier.links import identity, log_sum_exp
 from likelier.model import Bayes, Query
 from likelier.states import ReferenceScores, RowSample
+from likelier.states.base import plain
 from likelier.states.rows import MOST
-from likelier.states.units import plain
 
 AT_ONCE = 1 << 20  # cells or scores that are computed together
 SPARE = 6  # standard deviations by which a sample is drawn larger than it has to be

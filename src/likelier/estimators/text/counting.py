@@ -13,8 +13,7 @@ from sklearn import get_config
 from sklearn.feature_extraction import text as peer
 
 from likelier import _core
-from likelier.data.characters import characters
-from likelier.data.documents import Texts, strings_of
+from likelier.data.documents import Texts, characters, strings_of
 from likelier.threads import cores
 
 BATCH = 8192  # documents that are handed over at a time

@@ -1,1 +1,0 @@
-"""Values, arrays and files: what is written to disk, and how."""
