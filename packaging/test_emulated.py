@@ -1,6 +1,6 @@
 """The wheels for 64-bit ARM, tried on another processor by an emulator: `make test-emulated`.
 
-usage: test_emulated.py [--dist dist] [--python 3.11 3.13] [PYTEST ARGUMENT ...]
+usage: test_emulated.py [--dist dist] [--python 3.13] [PYTEST ARGUMENT ...]
 
 Wants qemu-user and dpkg-deb of Debian, and a likelier to compare with in the environment that runs this.
 Debian's archive has Python for ARM: its packages are unpacked into build/emulated, and nothing is
@@ -47,10 +47,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--dist", default=str(ROOT / "dist"), help="folder of the wheels")
     parser.add_argument(
-        "--python", nargs="+", choices=RELEASES, default=list(RELEASES), help="versions to try"
+        "--python", action="append", choices=RELEASES, help="a version to try, instead of all"
     )
     options, arguments = parser.parse_known_args()
-    for version in options.python:
+    for version in options.python or RELEASES:
         wheel = max(Path(options.dist).glob(WHEELS[version]), default=None)
         if wheel is None:
             raise SystemExit(f"no wheel {WHEELS[version]} in {options.dist}: make wheel ARCHS=aarch64")

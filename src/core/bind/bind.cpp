@@ -6,6 +6,8 @@
 // released around every kernel.
 #include "bind/bind.hpp"
 
+#include <cfloat>
+
 #include "kernels/additive.hpp"
 #include "kernels/gaps.hpp"
 #include "kernels/kernels.hpp"
