@@ -394,7 +394,8 @@ def feature_names(X: Any) -> NDArray[Any] | None:
     """The column names of a frame, if they are strings."""
     if type(X) is np.ndarray:
         return None
-    names = _get_feature_names(X)
+    # scikit-learn knows data frames of narwhals from 1.9 on, and what they wrap before.
+    names = _get_feature_names(X.to_native() if isinstance(X, nw.DataFrame) else X)
     return None if names is None else np.asarray(names, dtype=object)
 
 
