@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.feature_extraction import text as peer
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -560,4 +561,19 @@ class TfidfVectorizer(peer.TfidfVectorizer, CountVectorizer):
         self._check_params()
         self._tfidf = self._transformer()
         X = CountVectorizer.fit_transform(self, raw_documents)
-        return self._tfidf.fit(X).transform(X, copy=False)
+        if self.use_idf:
+            self._tfidf._learn(_documents_of_terms(X), X.shape[0], X.dtype)
+        else:
+            self._tfidf.fit(X)
+        return self._tfidf.transform(X, copy=False)
+
+
+CELLS_AT_ONCE = 1 << 20
+
+
+def _documents_of_terms(X: Any) -> NDArray[np.int64]:
+    """How many rows have each column; a part at a time, since `bincount` copies what it counts."""
+    found = np.zeros(X.shape[1], dtype=np.int64)
+    for start in range(0, len(X.indices), CELLS_AT_ONCE):
+        found += np.bincount(X.indices[start : start + CELLS_AT_ONCE], minlength=X.shape[1])
+    return found
