@@ -55,7 +55,8 @@ def import_from(path: Path) -> str:
     """What Python says where likelier is imported from a path, whether or not it is installed as well."""
     code = (
         "import sys; from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder; "
-        "sys.meta_path[:] = [BuiltinImporter, FrozenImporter, PathFinder]; "  # editable installations add one
+        # An editable installation has a finder of its own.
+        "sys.meta_path[:] = [BuiltinImporter, FrozenImporter, PathFinder]; "
         f"sys.path.insert(0, {str(path)!r}); import likelier; likelier.GaussianNB"
     )
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr
